@@ -116,9 +116,11 @@ def test_imports_go_one_way(module: str) -> None:
             assert ORDER.index(room(name)) <= ORDER.index(here), f"{here} may not import {name}"
 
 
-def test_no_modules_import_each_other_in_a_circle() -> None:
-    graph = {m: {n for n, typing_only in imports(f) if n in MODULES and not typing_only} for m, f in MODULES.items()}
+def test_no_modules_know_each_other_in_a_circle() -> None:
+    graph = {module: {name for name, _ in imports(file) if name in MODULES} for module, file in MODULES.items()}
     del graph["shapecheck"]  # the face imports what it shows when it is asked
+    # A framework is handed the recorder of stages, which asks all frameworks: only the type of that parameter.
+    graph["shapecheck.evaluate.framework_protocol"].remove("shapecheck.evaluate.stages.stage_recorder")
     while leaves := {m for m, targets in graph.items() if not targets & graph.keys() - {m}}:
         graph = {m: targets for m, targets in graph.items() if m not in leaves}
     assert not graph

@@ -102,7 +102,24 @@ STRUCTURES = {
     "final": ('Final[Float[A, "a"]]', ["Float[a]"]),
     "a union with a plain array, which anything fits": ('Float[A, "a"] | Array', ["Float[a] .?"]),
     "a union with a class, or with who knows what": ('Float[A, "a"] | Box', ["Float[a]"]),
-    "a union of different structures": ('Float[A, "a"] | tuple[Float[A, "b"], int]', ["Float[a] .?", "Float[b] .?"]),
+    "a union of different structures": (
+        'Float[A, "a"] | tuple[Float[A, "b"], int]',
+        ["Float[a] .array", "Float[b] .tuple/2 .0"],
+    ),
+    "a union of tuples of different lengths, within another": (
+        'Optional[tuple[Float[A, "a"], int] | tuple[int, int, Float[A, "b"]]] | Float[A, "c"]',
+        ["Float[a] .tuple/2 .0", "Float[b] .tuple/3 .2", "Float[c] .array"],
+    ),
+    "a union of lists and dicts": (
+        'list[Float[A, "a"]] | dict[str, Float[A, "b"]]',
+        ["Float[a] .list .*", "Float[b] .dict .*"],
+    ),
+    "a union deep inside, with an unknown generic": (
+        'tuple[int, tuple[int, Float[A, "a"] | Box[Float[A, "b"]]]]',
+        ["Float[a] .?", "Float[b] .?"],
+    ),
+    "a union of what no value tells apart": ('Float[A, "a"] | PyTree[Float[A, "b"]]', ["Float[a] .?", "Float[b] .?"]),
+    "a union with None leaves the structure to be wrong": ('tuple[Float[A, "a"], int] | None', ["Float[a] .0"]),
     "a scalar": ('Float[A, ""]', ["Float[]"]),
     "every kind of dim": (
         'Float[A, "*b n 3 2*d #k _ w=4 {self.n} ?p"]',

@@ -810,3 +810,18 @@ FIELDS = {
 )
 def test_a_comment_describes(described, source, expected):
     assert described(source) == expected
+
+
+def test_several_shapes_are_of_the_values_in_the_order_in_which_the_comment_names_them(read) -> None:
+    text = (
+        "def f(x, y, w):\n"
+        "    # The key, value and query, respectively of shape\n"
+        "    # [b, s, k], [b, s, v], and [b, t, k].\n"
+        "    query_proj = g(x, w)\n"
+        "    key_proj = g(y, w)\n"
+        "    value_proj = g(y, w)\n"
+    )
+    named = {claim.text: claim.target for claim in read(text).claims}
+    assert named == {"[b, s, k]": "key_proj", "[b, s, v]": "value_proj", "[b, t, k]": "query_proj"}
+    unnamed = {claim.text: claim.target for claim in read(text.replace("key, value and query", "three")).claims}
+    assert list(unnamed.values()) == ["query_proj", "key_proj", "value_proj"]

@@ -263,6 +263,9 @@ def f(x):
             [".0 [n d]", ".1 [d]"],
         ),
         ("a of shape (n,), b of shape (m,) and c of shape (k,).", "return a, g(b), c", [".0 [n]", ".1 [m]", ".2 [k]"]),
+        ("Pair of factors, shapes (n, d, r) and (n, r, f).", "return a, b", [".0 [n d r]", ".1 [n r f]"]),
+        ("Pair of factors, shapes (n, d, r) or (n, r, f).", "return a, b", []),
+        ("Pair of factors, shapes (n, d, r) and (n, r, f).", "return a, b, c", []),
         # not as many results, no results at all, alternatives, conditions, another sentence
         ("The rows, of shape (n, d), and the means, with shape (d,).", "return x, m, 1", []),
         ("The rows, of shape (n, d), and the means, with shape (d,).", "return g(x)", []),
@@ -275,3 +278,20 @@ def f(x):
 def test_several_results_in_one_sentence_are_described_in_their_order(read, description, code, expected) -> None:
     claims = read(RESULTS.format(description, code)).claims
     assert [f".{'.'.join(map(str, c.select))} [{c.spec}]" for c in claims] == expected
+
+
+@pytest.mark.parametrize(
+    ("summary", "expected"),
+    [
+        ("Cut images of shape (b, h, w, 3) into flat patches.", ["images: b h w 3"]),
+        ("Cross entropy of `logits` with shape (b, c), and labels of shape (b,).", ["logits: b c", "labels: b"]),
+        # what is made, what has no such parameter
+        ("Create a mask of shape (t, t).", []),
+        ("Turn images into a mask of shape (h, w).", []),
+        ("Draws images of shape (b, h, w, 3).", []),
+        ("Work on frames of shape (b, h, w, 3).", []),
+    ],
+)
+def test_a_sentence_may_tell_the_shape_of_what_it_takes(read, summary, expected) -> None:
+    claims = read(f'def f(images, logits, labels, mask):\n    """{summary}"""\n    return g(images)\n').claims
+    assert [f"{c.target}: {c.spec}" for c in claims] == expected

@@ -5,6 +5,11 @@ from __future__ import annotations
 import pytest
 
 SLIPS = {
+    "two letters of a short name swapped": ("def f(x, dim):\n    y = g(x)  # (dmi, h, w)", ["dmi -> dim"]),
+    "a letter that a short part lacks": (
+        "def f(x, max_len):\n    y = g(x)  # (batch, max_ln, heads)",
+        ["max_ln -> max_len"],
+    ),
     "of a parameter": ("def f(x, n_classes):\n    y = g(x)  # (batch, n_clases)", ["n_clases -> n_classes"]),
     "of a parameter, beside unknown names": (
         "def f(x, embed_size):\n    y = g(x)  # (time, embd_size)",
@@ -33,6 +38,8 @@ SLIPS = {
 }
 
 NONE = {
+    "short names that are no variables": "def f(x):\n    y = g(x)  # (bhw, d)\n    z = g(x)  # (bwh, d)",
+    "a letter that a part lacks at its end": "def f(x, num_keys):\n    y = g(x)  # (batch, num_key)",
     "a word of the trade": "def f(x, batch):\n    y = g(x)  # (patch, batch)\n    z = g(x)  # (patch_size, dim)",
     "lengths": "def f(x, q_len):\n    y = g(x)  # (batch, k_len)",
     "a plural": "def f(x, n_expert):\n    y = g(x)  # (batch, n_experts)",
@@ -44,6 +51,8 @@ NONE = {
     ),
     "a name beside": "def f(x):\n    y = g(x)  # (n_levels, n_levals)",
     "no size": "def f(x, scaled):\n    y = g(x)  # (batch, scale)",
+    "no size, for it has elements": "def f(x, n_pos):\n    y = g(x, n_pos[0])  # (n_pts, batch)",
+    "words joined otherwise": "def f(x, qlen):\n    y = g(x)  # (batch, q_len)",
     "another function's": "def f(x, n_classes): ...\ndef h(x):\n    y = g(x)  # (batch, n_clases)",
 }
 

@@ -60,7 +60,7 @@ def test_readable(data):
         ("def f[T](x: T -> T: pass", (3, 12)),
         ("except ValueError, TypeError:", (3, 14)),
         ("x = t'{y'", (3, 14)),
-        ("lazy import jax", (3, 15)),
+        ("lazy import jax =", (3, 15)),
         ("x = = 1", (9, 0)),
         ("print 'n'", (9, 0)),
         ("def f(x:", (9, 0)),

@@ -22,6 +22,25 @@ class Grid(eqx.Module):
         return x[:, 1:]
 
 
+class Cell(eqx.Module):
+    recurrent_size: int
+
+    @property
+    def state_dim(self):
+        return 2
+
+    def read(self, h: Float[Array, "Recurrent"], x: Float[Array, "feature"]) -> Float[Array, "{self.recurrent_size}"]:
+        return h
+
+    def mix_up(self, x: Float[Array, "feature"]) -> Float[Array, "{self.recurrent_size}"]:  ~SC203
+        return x
+
+    def control(self, states: Float[Array, "n state_dim"]):
+        gain = jnp.zeros((states.shape[0], states.shape[1], 3))
+        assert gain.shape == (states.shape[0], self.state_dim, 3)
+        return gain
+
+
 def pad(x: Float[Array, "{grid.width}"], grid: Grid) -> Float[Array, "{grid.padded}"]:
     return jnp.pad(x, (0, grid.width))
 

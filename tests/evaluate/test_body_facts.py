@@ -48,6 +48,10 @@ def contracted(x, y):
     return jnp.einsum("bij,jk->bik", x, y)
 
 
+def rearranged_to_one(x, size):
+    return rearrange(x, "b c l 3 -> b l (c 3)", c=1, l=size)
+
+
 def rearranged(x):
     return rearrange(x, "b (h w) c -> b h w c")
 
@@ -101,6 +105,7 @@ def never_an_array(config, f):
         (equal, {"x": "x0 x1", "y": "x0 x1"}),
         (contracted, {"x": "x0 x1 x2", "y": "x2 y1"}),
         (rearranged, {"x": "b x1 c"}),
+        (rearranged_to_one, {"x": "b 1 l 3"}),
         (spread, {"x": "1 1 x2 c"}),
         (indexed, {"x": "x0 x1+", "y": "y0+", "z": "z0 z1+"}),
         (permuted, {"x": "x0 x1 x2", "y": "y0 y1 y2 y3+"}),
@@ -124,6 +129,11 @@ def as_text(shape: BodyShape) -> str:
 def test_what_is_described_names_the_axes_that_are_equal() -> None:
     described = {"x": ParameterSpec(scope=0, parameter="x", spec="batch rows cols", dtype="")}
     assert body_shapes(contracted, described) == {"y": BodyShape("cols y1", "", exact=True)}
+
+
+def test_the_letters_of_a_pattern_are_no_names_that_somebody_wrote() -> None:
+    assert not body_shapes(rearranged_to_one, {})["x"].named
+    assert body_shapes(converted, {})["x"].named
 
 
 def test_words_count_where_the_body_admits_them() -> None:

@@ -41,6 +41,14 @@ class Plain(eqx.Module):
     def __call__(self, x: Float[Array, "b d"], *, key: PRNGKeyArray | None = None) -> Float[Array, "b"]:
         return x @ self.w
 """,
+    # That a key is of one of two kinds leaves no shape of an array open.
+    "annotated.py": """
+def spread(key: PRNGKeyArray, near: Float[Array, "rays"], n: int) -> Float[Array, "rays n"]:  ~unreached
+    return near + jr.uniform(key, (near.shape[0], n))  ~SC305
+
+def spread_well(key: PRNGKeyArray, near: Float[Array, "rays"], n: int) -> Float[Array, "rays n"]:
+    return near[:, None] + jr.uniform(key, (near.shape[0], n))
+""",
     # What an annotation or docstring calls a key may be no random one.
     "no_random_key.py": """
 def attend(query: Float[Array, "q d"], key: Float[Array, "k d"] | None = None) -> Float[Array, "q q"]:

@@ -152,6 +152,30 @@ def either(
 ) -> Float[Array, "n"]:
     return x.sum(-1) + y
 """,
+    # left out it is never called, though no branch of this function asks for it
+    "optional.py": """
+def matrix_at(A: Float[Array, "k k"], transition: Callable | None, t: Int[Array, ""]):
+    return A if transition is None else transition(t)
+
+def predict(
+    p: Float[Array, "k"],
+    A: Float[Array, "k k"],
+    transition: Callable[
+        [Int[Array, ""]],
+        Float[Array, "k k"],
+    ] | None = None,
+) -> Float[Array, "k"]:
+    return matrix_at(A, transition, jnp.zeros((), int)).T @ p
+
+def nobody_calls(
+    p: Float[Array, "k"],
+    transition: Callable[
+        [Int[Array, ""]], ~unreached
+        Float[Array, "k k"], ~unreached
+    ] | None = None,
+):
+    return p
+""",
 }
 
 

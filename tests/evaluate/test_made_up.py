@@ -16,6 +16,19 @@ from jaxtyping import Array, Float, Int, PyTree
 """
 
 CASES = {
+    # two integers of one kind are no one size
+    "kinds.py": """
+def grid(height: int, width: int):
+    y = jnp.arange(height)[:, None] * jnp.ones(width)  # (height, width)
+    x = jnp.arange(width)[:, None] * jnp.ones(height)  # (height, width)  ~SC201
+    return x.T + y
+
+def split(num_heads: int, kv_heads: int, n_groups: int):
+    shared = num_heads // kv_heads
+    a = jnp.zeros((kv_heads, shared))  # (shared, kv_heads)  ~SC201
+    b = jnp.zeros((kv_heads, n_groups))  # (n_groups, kv_heads)  ~SC201
+    return a, b
+""",
     "callable.py": """
 def pooled(x: Float[Array, "n d"], reduce: Callable) -> Float[Array, "n"]: ~unreached
     return jax.vmap(reduce)(x)
@@ -28,6 +41,64 @@ def promised(
     score: Callable[[Float[Array, "d"]], Float[Array, ""]],
 ) -> Float[Array, "n"]:
     return jax.vmap(score)(x)
+""",
+    # of odd sizes, which do not divide, nothing follows: other even ones show it
+    "halves.py": """
+class Gate(eqx.Module):
+    lin: eqx.nn.Linear
+    def __init__(self, d: int, h: int, *, key: jax.Array):
+        self.lin = eqx.nn.Linear(d, h, key=key)
+    def __call__(self, x):
+        a, b = jnp.split(self.lin(x), 2)
+        return a * b
+
+def run(net: Gate, xs: Float[Array, "batch d"]):
+    y = jax.vmap(net)(xs)  # (batch, k)
+    z = y.sum(0)  # (batch,)  ~SC201
+    return z
+
+class Film(eqx.Module):
+    film: eqx.nn.Linear
+    def __init__(self, cond: int, hidden: int, *, key: jax.Array):
+        self.film = eqx.nn.Linear(cond, hidden, key=key)
+    def __call__(self, h: Float[Array, "hidden"], c: Float[Array, "cond"]) -> Float[Array, "hidden"]: ~unreached
+        scale, shift = jnp.split(self.film(c), 2)
+        return h * scale + shift  ~SC301
+""",
+    # what fits what inside of an argument is known to who makes it
+    "inside.py": """
+class Velocity(eqx.Module):
+    lin: eqx.nn.Linear
+    n_in: int
+    def __init__(self, n_in: int, n_out: int, *, key: jax.Array):
+        self.lin, self.n_in = eqx.nn.Linear(n_in, n_out, key=key), n_in
+    def __call__(self, x):
+        return self.lin(x)
+
+class Solver(eqx.Module):
+    model: Velocity
+    def __init__(self, model: Velocity):
+        self.model = model
+    def sample(self, key: jax.Array, n: int) -> Float[Array, "n d"]: ~unreached
+        x = jax.random.normal(key, (n, self.model.n_in - 1))
+        return x + jax.vmap(self.model)(jnp.concatenate([x, jnp.ones((n, 1))], axis=1))  ~SC302
+""",
+    # a model may have as many classes as an array has features, and not as many as a batch has examples
+    "counts.py": """
+class Net(eqx.Module):
+    lin: eqx.nn.Linear
+    def __init__(self, d: int, classes: int, *, key: jax.Array):
+        self.lin = eqx.nn.Linear(d, classes, key=key)
+    def __call__(self, x):
+        return self.lin(x)
+
+def scores(net: Net, imgs: Float[Array, "n h w d"]):
+    logits: Float[Array, "classes n"] = jax.vmap(jax.vmap(jax.vmap(net)))(imgs)[:, 0, 0]  ~SC204
+    return logits
+
+def features(net: Net, x: Float[Array, "n d"], w: Float[Array, "d k"]):
+    y: Float[Array, "n k"] = jax.vmap(net)(x)  ~unreached
+    return y
 """,
     # the axis in front comes from `vmap`, whatever the function does; what it does alone may be what is meant
     "outside.py": """

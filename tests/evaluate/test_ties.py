@@ -187,6 +187,30 @@ def test_a_tie_is_explained_by_a_relation_a_namesake_or_as_an_alias(tie, provena
     assert explain_tie(tie, signature, Sizes({"batch": "68", "time": "76"}, integers)).provenance == provenance
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "provenance"),
+    [
+        ("x_dim", "y_dim", "invented"),
+        ("h", "w", "invented"),
+        ("s", "t", "invented"),
+        ("t", "seq_len", "namesake"),
+        ("n_points", "points", "namesake"),
+    ],
+)
+def test_two_dims_are_one_only_by_words_that_may_mean_one(first, second, provenance) -> None:
+    signature = CallSignature(tuple(ArgumentSpec(name, f"{name} 3", formal=False) for name in (first, second)))
+    assert explain_tie((first, second), signature, Sizes({first: "68", second: "76"})).provenance == provenance
+
+
+def test_a_number_that_nobody_describes_follows_one_dim_and_not_two_that_differ() -> None:
+    arrays = tuple(ArgumentSpec(name, name, formal=False) for name in ("edges", "configs"))
+    signature, number = CallSignature(arrays), {"num_factors": 80}
+    free = Sizes({"edges": "68", "configs": "76"}, number, frozenset(number))
+    tied = Sizes({"edges": "80", "configs": "76"}, number, frozenset(number))
+    assert explain_tie(("configs", "80"), signature, free).provenance == "alias"
+    assert explain_tie(("configs", "80"), signature, tied).provenance == "invented"
+
+
 def test_a_size_that_the_same_array_has_already_is_no_alias() -> None:
     signature = CallSignature((ArgumentSpec("x", "rows embed"),))
     assert explain_tie(("embed", "48"), signature, Sizes({"rows": "48"}, {"d_model": 48})).provenance == "invented"

@@ -353,6 +353,108 @@ def values(x: Array, n: int):
         raise ValueError(f"no more than three of {x.shape}")  ~SC302
     return x * n
 """,
+    # Two descriptions of an argument may call an axis by two names; an order they do not share is another matter.
+    "two_descriptions.py": """
+def weigh(
+    frames,  # shape (n_frames, 3)
+    mask,  # shape (n_frames, n_targets)
+    places,  # shape (n_places, 3)
+):
+    '''Weigh.
+
+    Args:
+        mask: a (n_frames, n_places) mask  ~unreached
+    '''
+    return frames.sum() + places.sum() + mask
+
+def turned(
+    frames,  # shape (n_frames, 3)
+    mask,  # shape (n_frames, n_places)
+    places,  # shape (n_places, 3)
+):
+    '''Weigh.
+
+    Args:
+        mask: a (n_places, n_frames) mask  ~SC207
+    '''
+    return frames @ places.T * mask
+""",
+    # What does not fit is computed of a size that nobody says; or of none.
+    "of_a_vector.py": """
+def skew(w):
+    '''The matrix of a cross product.
+
+    Args:
+        w: array of shape (3,)
+    '''
+    w = jnp.reshape(w, (3,))  ~SC302
+    return jnp.diag(w)
+
+def of_half(twist):
+    '''The matrix of a twist.
+
+    Args:
+        twist: a 6-vector, which has the rotation in front.
+
+    Returns:
+        an array of shape (3, 3)  ~unreached
+    '''
+    rotation, translation = jnp.split(twist, 2)
+    return skew(rotation) * translation[0]
+
+def of_another(twist):
+    '''The matrix of a twist.
+
+    Args:
+        twist: a vector, however long it is.
+
+    Returns:
+        an array of shape (3, 3)  ~unreached
+    '''
+    return jnp.reshape(jnp.ones((4,)) * twist.sum(), (3, 3))  ~SC301
+""",
+    # Nobody says how long a sequence is, which was made for an argument or a field; nor how many axes `...` has.
+    "lengths.py": """
+class Mixture(eqx.Module):
+    widths: tuple[int, ...]
+    weights: Float[Array, "3 k"]
+
+    def masked(self, x: Float[Array, "3"]) -> Float[Array, "3 k"]:  ~unreached
+        return jnp.zeros((3, len(self.widths))) * self.weights * x[:, None]  ~SC302
+
+    def mixed_up(self, x: Float[Array, "3"]) -> Float[Array, "3 k"]:  ~unreached
+        return self.weights.T * x[:, None]  ~SC301
+
+def bonds(positions, valency: tuple[int, ...]):
+    '''Bonds.
+
+    Args:
+        positions: array of shape (n_atoms, 3)
+
+    Returns:
+        an array of shape (n_atoms,)
+    '''
+    return positions.sum(-1) + jnp.array(valency)
+
+def encode(condition):
+    '''Encode.
+
+    Args:
+        condition: array of shape (batch, set_size, dim).
+
+    Returns:
+        an array of shape (batch, dim)
+    '''
+    return condition.sum(-2)
+
+def embed(condition: Array):
+    '''Embed.
+
+    Args:
+        condition: array of shape [batch, ...].
+    '''
+    return encode(condition)
+""",
 }
 
 

@@ -174,11 +174,11 @@ def test_bindings_their_origins_stage_and_caller(findings) -> None:
     found, text = findings
     (finding,) = found["model.py"]  # four calls, two layers: one finding
     assert (finding["code"], finding["line"], finding["column"]) == ("SC201", 16, 54)
-    assert finding["message"] == "comment says (heads, seq, d_head), but q is (seq, heads=4, 12)"
-    assert finding["bindings"]["heads"] == "4"
+    assert finding["message"] == "comment says (heads, seq, d_head), but q is (seq, heads=8, 6)"
+    assert finding["bindings"]["heads"] == "8"
     assert finding["stage"] == "blocks[0].attn"
     details = block(text, "model.py:16:54")
-    assert "heads=4 (self.heads)" in details
+    assert "heads=8 (self.heads)" in details
     assert 'seq from x: Float[Array, "seq d_model"] (model.py:14)' in details
     assert "in stage blocks[0].attn, called from Block.__call__ (model.py:27)" in details
     assert "        q = q.reshape(x.shape[0], self.heads, -1)  # (heads, seq, d_head)" in details

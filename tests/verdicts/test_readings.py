@@ -205,6 +205,20 @@ def test_names_beside_roles_may_be_roles() -> None:
         assert read(text.format(comment), [(f"y {comment}", array(*shape))], names=sizes)[f"y {comment}"] == verdict
 
 
+@pytest.mark.parametrize(
+    ("comment", "size", "verdict"),
+    [
+        ("[s, _, s, _]", "4", "unknown"),
+        ("[s, _, s, _]", "5", "bad rank"),
+        ("shape: (s, n)", "2", "bad rank"),  # it says what it means
+    ],
+)
+def test_as_many_names_as_a_value_has_elements_may_be_those_of_the_elements(comment, size, verdict) -> None:
+    text = f"def f(s: int):\n    y = g(s)  # {comment}\n"
+    bracket = comment.removeprefix("shape: ")
+    assert read(text, [(f"y {bracket}", array(size))], names={"s": "7"}) == {f"y {bracket}": verdict}
+
+
 def test_a_nested_function_reads_the_names_around_it() -> None:
     text = 'def f(x: Float[Array, "b d"]):\n    def g(r):\n        y = r.T  # (d, b)\n        z = r.T  # (b, d)\n'
     x = ('x Float[Array, "b d"]', array("b", "d"))
@@ -230,6 +244,32 @@ def test_names_bind_at_the_first_annotation_and_hold_for_the_later_ones() -> Non
     assert read(text, [(x, array("n", "d")), (y, array("d"))])[y] == "good"
     # `n` and `2*n` are equal for no size that counts; `n` and `n + 0` always
     assert read(text, [(x, array("n", "2*d")), (y, array("d + d"))])[y] == "good"
+
+
+def test_a_comment_behind_a_tuple_leaves_out_a_dict_in_it() -> None:
+    text = "def f(x):\n    return g(x), aux  # (b, t)\n"
+    losses = tree("dict", array(), array())
+    claim = "the returned value (b, t)"
+    assert read(text, [(claim, tree("tuple", array("b", "t"), losses))]) == {claim: "good"}
+    assert read(text, [(claim, tree("tuple", array("b"), losses))]) == {claim: "bad rank"}
+
+
+def test_several_comments_that_agree_show_the_annotation_of_the_result_to_be_wrong() -> None:
+    text = (
+        'def f(x: Float[Array, "b t d"]) -> Float[Array, "b h"]:\n'
+        "    a = g(x)  # (b, t, h)\n    c = a + 1  # (b, t, h)\n    return c.sum(2)\n"
+    )
+    x, result = 'x Float[Array, "b t d"]', 'the returned value Float[Array, "b h"]'
+    shown = [(x, array("b", "t", "d")), ("a (b, t, h)", array("b", "t", "k")), (result, array("b", "t"))]
+    assert read(text, [*shown, ("c (b, t, h)", array("b", "t", "k"))]) == {
+        x: "good",
+        "a (b, t, h)": "good",
+        "c (b, t, h)": "good",
+        result: "bad dim",
+    }
+    # one alone is not more than the annotation
+    alone = read(text, shown)
+    assert (alone["a (b, t, h)"], alone[result]) == ("bad dim", "good")
 
 
 def test_pytrees_of_one_structure_name_have_one_structure() -> None:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from shapecheck.claims.annotation_names import ArrayClass, Names
 from shapecheck.claims.axis_words import words
-from shapecheck.model import Problem, Selector
+from shapecheck.model import Problem, Selector, is_structure
 from shapecheck.shapes import Spec, SpecError, UnsupportedSpec, jaxtyping_texts, parse_spec, print_spec
 from shapecheck.syntax.source_text import SourceText
 
@@ -20,6 +20,7 @@ from shapecheck.syntax.source_text import SourceText
 _WRAPPERS = words("Annotated Final ClassVar Required NotRequired ReadOnly InitVar AbstractVar AbstractClassVar")
 _TUPLES = words("tuple Tuple")
 _SEQUENCES = words("list List Sequence MutableSequence Collection Iterable set Set frozenset FrozenSet deque Deque")
+_LISTS = words("list List")
 _MAPPINGS = words("dict Dict Mapping MutableMapping OrderedDict defaultdict DefaultDict ChainMap MappingProxyType")
 # A member of a union that can be no array and no tree of arrays, so that it leaves an array to the other members.
 _PLAIN = words("None int float bool complex str bytes Callable Literal type Type slice")
@@ -68,11 +69,20 @@ class _Place:
     aliases: frozenset[ast.expr] = frozenset()
     depth: int = 0
     arises: LaterUse = ""
+    among: bool = False  # it is a member of a union, which the value is or is not
 
     def into(self, *step: Selector) -> _Place:
         """One level deeper. Where evaluation cannot look, it cannot look any deeper."""
         select = ("?",) if "?" in (*self.select, *step) else (*self.select, *step)
-        return replace(self, select=select, depth=self.depth + 1)
+        return replace(self, select=select, depth=self.depth + 1, among=False)
+
+    def same(self) -> _Place:
+        """The same value, as another expression has it."""
+        return replace(self.into(), among=self.among)
+
+    def into_member(self, structure: str) -> _Place:
+        """Inside a value of such a structure: of a union's member it is told, since the value may be another one."""
+        return self.into(structure) if self.among else replace(self, among=False)
 
 
 class AnnotationReader:
@@ -122,13 +132,13 @@ class AnnotationReader:
             inner = ast.parse(node.value.strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return []
-        return self._type(inner, replace(place.into(), shown=place.shown or node))
+        return self._type(inner, replace(place.same(), shown=place.shown or node))
 
     def _alias(self, node: ast.Name | ast.Attribute, place: _Place) -> list[AnnotationSpec]:
         alias = self.names.alias(node)
         if alias is None:
             return []
-        inner = replace(place.into(), shown=place.shown or node)
+        inner = replace(place.same(), shown=place.shown or node)
         if alias.value is None:
             where = f" of {alias.origin}" if alias.origin else ""
             reason = f"the alias {ast.unparse(node)}{where} may stand for several types"
@@ -162,17 +172,18 @@ class AnnotationReader:
         if not arguments:  # `tuple[()]`
             return []
         if name == "Optional":
-            return self._type(arguments[0], place.into())
+            return self._type(arguments[0], place.same())
         if name == "Union":
             return self._union(arguments, place)
         if name in _WRAPPERS:
-            return self._type(arguments[0], place.into())
+            return self._type(arguments[0], place.same())
         if name in _TUPLES:
             return self._tuple(arguments, place)
         if name in _SEQUENCES:
-            return self._each(arguments, place.into("*"))
+            member = place.into_member("list") if name in _LISTS else place
+            return self._each(arguments, member.into("*"))
         if name in _MAPPINGS:
-            return self._each(arguments[-1:], place.into("*"))
+            return self._each(arguments[-1:], place.into_member("dict").into("*"))
         if name == "PyTree":
             structure = self.names.text(arguments[1]) if len(arguments) > 1 else None
             return self._type(arguments[0], replace(place.into("leaves"), structure=structure or ""))
@@ -205,18 +216,23 @@ class AnnotationReader:
             return self._type(arguments[0], place.into("*"))
         if any(isinstance(argument, ast.Starred) for argument in arguments):
             return self._each(arguments, place.into("?"))
-        return [found for index, node in enumerate(arguments) for found in self._type(node, place.into(index))]
+        inner = place.into_member(f"tuple/{len(arguments)}")
+        return [found for index, node in enumerate(arguments) for found in self._type(node, inner.into(index))]
 
     def _union(self, members: Sequence[ast.expr], place: _Place) -> list[AnnotationSpec]:
-        """Alternatives: claims of one place share a group. Where no group can say it, evaluation need not look.
+        """Alternatives: claims of one place share a group, those of other structures speak of other values.
 
-        A callable or an iterator leaves arrays to the other members, and these leave its calls or items to it.
+        Where neither can say it, evaluation need not look. A callable or an iterator leaves arrays to the other
+        members, and these leave its calls or items to it.
         """
-        read = [self._type(member, place.into()) for member in members]
+        read = [self._type(member, replace(place.into(), among=True)) for member in members]
         later = [found for found in read if found and all(each.arises for each in found)]
         speaking = [found for found in read if found and found not in later]
-        result = [claim for found in speaking for claim in found]
-        same_place = all(claim.select == result[0].select for claim in result)
+        result = _with_structures([claim for found in speaking for claim in found], len(place.select))
+        structures = {_structure(claim, len(place.select)) for claim in result}
+        can_differ = all(map(is_structure, structures))
+        if not place.among and (len(speaking) == 1 or structures == {"array"}):
+            result = _without_structures(result, len(place.select))
         if len(speaking) > 1:
             groups = {select: self.new_group() for select in dict.fromkeys(claim.select for claim in result)}
             result = [replace(claim, group=groups[claim.select]) for claim in result]
@@ -224,7 +240,7 @@ class AnnotationReader:
             return [_out_of_sight(claim) for claim in (*result, *itertools.chain(*later))]
         silent = [member for member, found in zip(members, read, strict=True) if not found]
         are_plain = all(self._is_plain(member) for member in silent)
-        if (len(speaking) > 1 and not same_place) or any(self.names.original(member) in _ANY for member in silent):
+        if (len(speaking) > 1 and not can_differ) or any(self.names.original(member) in _ANY for member in silent):
             result = [_out_of_sight(claim) for claim in result]
         result += [each if len(later) == 1 else _out_of_sight(each) for each in itertools.chain(*later)]
         # A name among the others may stand for arrays or callables of another kind: what fits none may be one of those.
@@ -322,6 +338,29 @@ class AnnotationReader:
         return AnnotationSpec(
             node=place.shown or node, text=text, spec="...", dtype=array.dtype, names=(), select=("?",), unread=reason
         )
+
+
+def _with_structures(claims: Sequence[AnnotationSpec], depth: int) -> list[AnnotationSpec]:
+    """The claims of a union's members, with the structure of each behind the selectors that lead to the union."""
+    return [replace(each, select=(*each.select, "array")) if _is_whole(each, depth) else each for each in claims]
+
+
+def _without_structures(claims: Sequence[AnnotationSpec], depth: int) -> list[AnnotationSpec]:
+    """The same as claims on any value."""
+    return [
+        replace(each, select=(*each.select[:depth], *each.select[depth + 1 :]))
+        if is_structure(_structure(each, depth))
+        else each
+        for each in claims
+    ]
+
+
+def _is_whole(claim: AnnotationSpec, depth: int) -> bool:
+    return len(claim.select) == depth and "?" not in claim.select
+
+
+def _structure(claim: AnnotationSpec, depth: int) -> Selector:
+    return "?" if "?" in claim.select else claim.select[depth]
 
 
 def _out_of_sight(claim: AnnotationSpec) -> AnnotationSpec:

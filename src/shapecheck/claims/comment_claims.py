@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 from shapecheck.claims.brackets import Bracket
 from shapecheck.claims.claim_sites import Sites
@@ -23,6 +24,7 @@ from shapecheck.syntax.source_text import SourceText, position_of
 
 _SHORT = 4  # words in front of a shape: more than these are a sentence, which may speak of anything
 _PARAGRAPH = 6  # statements below a comment that heads them
+_WORD = re.compile(r"[A-Za-z]\w*")
 _ARROW = re.compile(r"[-=]>|[→⇒⟶↦]")
 _VARIABLE_HEADING = re.compile(r"#+\s*+`?[a-z_]\w*+`?\s*+:")
 
@@ -290,7 +292,23 @@ class CommentClaimReader:
         statements = [first.statement, *below]
         targets = [self.anchors.statement(each) for each in statements if isinstance(each.node, ast.Assign)]
         each = tuple(target for target in targets if target is not None and not target.elements)
-        return each if len(each) == len(statements) == len(segment.shapes) else ()
+        if not len(each) == len(statements) == len(segment.shapes):
+            return ()
+        return self._in_said_order(line, each)
+
+    def _in_said_order(self, line: CommentLine, each: tuple[CommentTarget, ...]) -> tuple[CommentTarget, ...]:
+        """Values in the order in which the comment's block calls them by their names, or by words of these."""
+        said = [word.lower() for row in self.source.lines[line.first - 1 : line.last] for word in _WORD.findall(row)]
+        places = [
+            min(
+                (said.index(word) for word in (target.name.lower(), *target.name.lower().split("_")) if word in said),
+                default=-1,
+            )
+            for target in each
+        ]
+        if min(places) < 0 or len({*places}) < len(places):
+            return each
+        return tuple(target for _, target in sorted(zip(places, each, strict=True), key=itemgetter(0)))
 
     def _heading_targets(self, line: CommentLine, segment: Segment, first: CommentTarget) -> Iterator[CommentTarget]:
         """What a comment may describe that heads several statements, beside the first of them.

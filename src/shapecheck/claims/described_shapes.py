@@ -49,6 +49,14 @@ _ENTRY_LINE = re.compile(
 _SUBJECT = re.compile(
     r"(?:^|[\s(`'\"*])(?P<name>[A-Za-z_]\w*)[`'\"*]*\s+(?:is|has|have|must\s+have|must\s+be)\s+(?:[\w-]+\s+){0,5}$"
 )
+# "Cut images of shape (b, h, w, 3) into patches": what is cut is the argument, what is made is none.
+_OBJECT = re.compile(r"(?:^|[\s(`'\"*])(?P<name>[A-Za-z_]\w*)[`'\"*]*\s+(?:of|with|having)\s+(?:the\s+)?$")
+_INTO = re.compile(r"\s+(?:in)?to\b")
+_MAKES = re.compile(
+    r"\b(?:creat|mak|build|comput|calculat|generat|get|produc|giv|output|construct|draw|sampl|evaluat|estimat|predict"
+    r"|return|yield|result|to|as|from\s+an?)\w*\b",
+    re.IGNORECASE,
+)
 _BULLET = re.compile(r"^[ \t]*[-*+]\s", re.MULTILINE)
 # "Tuple of key and value tensors of shape ..." is about each of them.
 _OF_EACH = re.compile(
@@ -105,10 +113,17 @@ def named_shapes(text: str, names: Container[str]) -> Iterator[tuple[str, Descri
     """What a text says in passing of values that it names: "where x is a matrix of shape (n, d)"."""
     segments = [segment for segment in read_comment(text) if _is_marked(segment)]
     for segment in segments:
-        subject = _SUBJECT.search(text[: _marker_start(text, segment)])
+        lead = text[: _marker_start(text, segment)]
+        subject = _SUBJECT.search(lead) or (_OBJECT.search(lead) if not _MAKES.search(_last_sentence(lead)) else None)
         if subject is not None and subject["name"] in names and len(segment.shapes) == 1:
-            found = list(_of_value(text, [segment], "", (), is_return=False))
+            end = segment.shapes[-1].end
+            head = text[:end] if _INTO.match(text, end) else text  # what becomes of it is no matter
+            found = list(_of_value(head, [segment], "", (), is_return=False))
             yield from ((subject["name"], each) for each in found if not each.leaves)
+
+
+def _last_sentence(text: str) -> str:
+    return text[_sentence(text, len(text))[0] :]
 
 
 def _unmarked_segments(
@@ -195,7 +210,12 @@ def _of_segments(
 
 
 def _results(text: str, segments: Sequence[Segment], count: int) -> Iterator[DescribedShape]:
-    """One shape for each of several results, in their order: "... of shape (n, d), and the means, of shape (d,)"."""
+    """One shape for each of several results, in their order: "... of shape (n, d), and the means, of shape (d,)".
+
+    Or "a pair of shapes (n, d) and (d,)".
+    """
+    if count > 1 and len(segments) == 1 and len(segments[0].shapes) == count:
+        yield from _listed_results(text, segments[0])
     if count < 2 or len(segments) != count or any(len(segment.shapes) != 1 for segment in segments):
         return
     brackets = [segment.shapes[0] for segment in segments]
@@ -211,6 +231,16 @@ def _results(text: str, segments: Sequence[Segment], count: int) -> Iterator[Des
         for each in [replace(each, apart=True, result=result)]
     ]
     yield from stated if len(stated) == count else ()
+
+
+def _listed_results(text: str, segment: Segment) -> Iterator[DescribedShape]:
+    start, end = _sentence(text, segment.shapes[0].start)
+    before, after = text[start : segment.shapes[0].start], text[segment.shapes[-1].end : end]
+    if segment.arrow or segment.alternatives or _SPOILERS.search(before) or _CONDITIONS.search(before + after):
+        return
+    plainly = not _SELDOM.search(before + after) and not _SPOILERS.search(after)
+    for index, bracket in enumerate(segment.shapes):
+        yield DescribedShape(bracket, plainly, leaves=False, apart=True, result=index)
 
 
 def _part(text: str, segment: Segment, offset: int, elements: Sequence[str]) -> str:

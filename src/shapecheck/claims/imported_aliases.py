@@ -140,5 +140,5 @@ class _File:
     @cached_property
     def names(self) -> Names:
         """What its module-level names mean; nothing if Python cannot parse it."""
-        tree = read_source(self.path, self.data).tree
+        tree = read_source(self.path, self.data, newer=True).tree
         return Names() if tree is None else read_names(survey(tree).statements, frozenset())

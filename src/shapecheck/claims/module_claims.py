@@ -95,7 +95,7 @@ def read_module(
     A notebook's cell is no whole file: `around` knows the names that other cells have given it. `neighbours` are the
     files of the project whose aliases its annotations may use.
     """
-    return claims_of(read_source(path, data), around, neighbours)
+    return claims_of(read_source(path, data, newer=True), around, neighbours)
 
 
 def claims_of(source: SourceText, around: NotebookContext = NOTHING, neighbours: Neighbours | None = None) -> Module:

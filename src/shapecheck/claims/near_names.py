@@ -11,13 +11,15 @@ from functools import cached_property
 from shapecheck.claims.axis_words import is_dim_part, looks_like_dim
 from shapecheck.model import Claim, NearName
 from shapecheck.shapes import parse_spec
-from shapecheck.syntax.scopes import Tables
+from shapecheck.syntax.scopes import Tables, dotted_name
 from shapecheck.syntax.source_text import SourceText
 
 _SHORTEST = 4  # shorter names are one edit from each other by nature: `h`, `w`; `qk`, `qkv`
 _LONGEST = 60
 _LONG, _OFTEN = 8, 2  # letters of a name that other functions use, and how often it stands in the file at least
 _SHORTEST_PART = 3  # `q_len` and `k_len`
+_SWAPPED = 3  # letters of the shortest name of which two may be swapped: `mdi` for `mid`
+_SHORTENED = 6  # letters of a whole name of which a part may lack one within: `max_ln`
 _WORD = re.compile(r"\w+")
 
 
@@ -41,7 +43,7 @@ class NearNames:
         earlier: dict[int, set[str]] = defaultdict(set)
         for index, (claim, names) in enumerate(zip(self.claims, self._names, strict=True)):
             for name in names if claim.sure or not claim.loose else ():
-                if _SHORTEST <= len(name) <= _LONGEST and self._is_unbound(claim.scope, name):
+                if _SWAPPED <= len(name) <= _LONGEST and self._is_unbound(claim.scope, name):
                     near = self._nearest(claim, name, names, earlier[claim.scope])
                     if near:
                         yield NearName(index, name, near)
@@ -58,6 +60,8 @@ class NearNames:
         ranked: list[tuple[int, str]] = []
         for near in {near for piece in _deletions(name) for near in around.get(piece, ())}:
             if near in beside or not is_slip(name, near):
+                continue
+            if len(name) < _SHORTEST and not (sorted(name) == sorted(near) and near in self.visible(claim.scope)):
                 continue
             if claim.sure and counts[near] > 1:
                 ranked.append((0, near))
@@ -96,9 +100,17 @@ class NearNames:
     def visible(self, scope: int) -> frozenset[str]:
         """The names of sizes that code in a scope can see: its own, those around it, those of its object."""
         if scope not in self._visible:
-            found = {name for name in self._visible_names(scope) if name in self.known or looks_like_dim(name)}
-            self._visible[scope] = frozenset(found)
+            self._visible[scope] = frozenset(filter(self._is_size, self._visible_names(scope)))
         return self._visible[scope]
+
+    def _is_size(self, name: str) -> bool:
+        return name in self.known or (looks_like_dim(name) and name not in self._variables_with_elements)
+
+    @cached_property
+    def _variables_with_elements(self) -> frozenset[str]:
+        """The variables of which code takes elements, which are no sizes: `n_pos[:, 0]`."""
+        taken = (node.value for node in ast.walk(self.tables.nodes[0]) if isinstance(node, ast.Subscript))
+        return frozenset(_plain(filter(None, map(dotted_name, taken))))
 
     def _visible_names(self, scope: int) -> Iterator[str]:
         current: int | None = scope
@@ -137,9 +149,9 @@ def is_slip(name: str, near: str) -> bool:
     """Whether a name is another one but for a slip: a letter too many, too few, changed, or two of them swapped.
 
     A change of number (`dim1`, `dim2`; `head`, `heads`), of the first letter (`nheads`; `xcoord`, `ycoord`), or to
-    another word that axes are called by (`patch`, `batch`) is none.
+    another word that axes are called by (`patch`, `batch`) is none; nor is another way to join words (`qlen`, `q_len`).
     """
-    if name == near or abs(len(name) - len(near)) > 1:
+    if abs(len(name) - len(near)) > 1 or name.replace("_", "") == near.replace("_", ""):
         return False
     parts, others = name.split("_"), near.split("_")
     if len(parts) != len(others):
@@ -148,7 +160,10 @@ def is_slip(name: str, near: str) -> bool:
     if len(differing) != 1:
         return False
     ((part, other),) = differing
-    return min(len(part), len(other)) >= _SHORTEST_PART and not is_dim_part(part) and _one_edit(part, other)
+    if is_dim_part(part) or not _one_edit(part, other):
+        return False
+    lacks_inner = len(name) >= _SHORTENED and len(part) + 1 == len(other) and part[-1] == other[-1]
+    return min(len(part), len(other)) >= _SHORTEST_PART or (len(part) > 1 and len(parts) > 1 and lacks_inner)
 
 
 def _one_edit(a: str, b: str) -> bool:

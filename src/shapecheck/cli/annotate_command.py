@@ -52,7 +52,7 @@ def annotate(paths: tuple[Path, ...], **options: Unpack[_AnnotateOptions]) -> in
       shapecheck annotate model.py --style annotations         def f(x: Float[Array, "batch d_in"]) -> ...
       shapecheck annotate src/ --only 'GPT.*' --only encode    only some functions
 
-    Exit code: 0 done, 2 a file was left alone, or another error.
+    Exit code: 0 done, 2 a file was left alone, there was no time for all (--budget), or another error.
     """
     from shapecheck.commands import annotate as command  # noqa: PLC0415  # --help shall not wait for it
     from shapecheck.commands import file_changes  # noqa: PLC0415  # nor for this
@@ -73,6 +73,12 @@ def annotate(paths: tuple[Path, ...], **options: Unpack[_AnnotateOptions]) -> in
             say(f"{file.path} is left alone: {file.problem}\n")
     for path, reason in sorted(result.unread.items()):
         say(f"Not read: {path}: {reason}\n")
+    if result.cut:
+        say(
+            f"Nothing is written: there was no time for {result.cut} of the calls, which may show other shapes. "
+            "--budget SECONDS allows more.\n"
+        )
+        return FAILED
     if not options["quiet"]:
         say(_summary(result, write=options["write"], style=options["style"]))
     return FAILED if any(file.problem for file in result.files) else CLEAN

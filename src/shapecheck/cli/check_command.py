@@ -84,6 +84,11 @@ def check(paths: tuple[Path, ...], **options: Unpack[_CheckFlags]) -> int:
       shapecheck check src/ --python .venv/bin/python
       shapecheck check src/ --shard 1/4 --output-format blob --output-file r1.blob
 
+    What is evaluated: your examples ([[tool.shapecheck.example]]), your tests (--no-tests), models and functions by
+    what describes their arguments; then doctests, Python blocks of the README and docs, example scripts and `__main__`
+    blocks, as far as they may reach what is still unreached (--no-snippets). The README tells more, under "Where inputs
+    come from".
+
     A shard takes its part of the tests, models and functions, by the seconds that they took before; what it leaves to
     others is counted. `shapecheck merge r*.blob` gives the findings of all: what one shard alone finds is provisional.
 

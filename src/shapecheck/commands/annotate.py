@@ -22,7 +22,9 @@ from shapecheck.shapes.claim_text import ClaimText
 from shapecheck.syntax.source_text import read_source
 from shapecheck.verdicts.findings import runs_for_claims
 from shapecheck.verdicts.proved_shapes import ProvedShape, dialect_of, prove_shapes
+from shapecheck.worker.entry_phase import CUT
 from shapecheck.worker.messages.plans import ModulePlan
+from shapecheck.worker.supervisor import RunResult
 
 _ANNOTATION = ClaimText('Float[Array, "', (), " ", '"]', in_annotation=True)
 
@@ -48,11 +50,15 @@ class AnnotateRequest:
 
 @dataclass(frozen=True)
 class AnnotateResult:
-    """The files of a run, how many places it looked at, and at how many of these evaluation came."""
+    """The files of a run, and how many places without a claim it looked at.
+
+    Nothing is proved where calls were `cut` that might show other shapes: tests, entries or whole files.
+    """
 
     files: tuple[AnnotatedFile, ...]
     places: int
     unread: Mapping[str, str]
+    cut: int = 0
 
 
 def annotate(
@@ -81,6 +87,9 @@ def annotate(
     tests = config.tests if config.tests is not None else files.find_tests([file for file, _ in texts.values()])
     around = EvaluationContext([file for file, _ in texts.values()], tests, None, progress, echo=False)
     evaluated = evaluate(plans, modules, config, around)
+    looked_at = sum(map(len, places.values()))
+    if cut := _count_cut(evaluated):
+        return AnnotateResult((), looked_at, unread, cut)
     dialects = {
         path: _ANNOTATION if request.style == "annotations" else dialect_of(module) for path, module in modules.items()
     }
@@ -93,7 +102,13 @@ def annotate(
         for path, shapes in proved.items()
         for by_site in [{each.site: each for each in places[path]}]
     )
-    return AnnotateResult(written, sum(map(len, places.values())), unread)
+    return AnnotateResult(written, looked_at, unread)
+
+
+def _count_cut(evaluated: RunResult) -> int:
+    """The tests, entries and files for which there was no time."""
+    tests = evaluated.tests.cut if evaluated.tests is not None else 0
+    return evaluated.cut + tests + sum(trouble.reason == CUT for trouble in evaluated.troubles)
 
 
 def _texts(

@@ -22,7 +22,7 @@ from shapecheck.model.plain_facts import Plain, PlainFacts
 from shapecheck.report import FORMATS
 from shapecheck.worker.messages.plans import ModulePlan
 from shapecheck.worker.messages.wire import from_plain, to_plain
-from shapecheck.worker.run_state import Trouble
+from shapecheck.worker.run_result import Trouble
 from shapecheck.worker.shard_outcome import ShardOutcome
 from shapecheck.worker.shard_split import Shard
 

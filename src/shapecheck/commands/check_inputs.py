@@ -19,6 +19,7 @@ class CheckInputs:
     """What a run looks at. `texts` have the file and its bytes by shown path, of a notebook those of its module.
 
     `unsaved` are the shown paths whose bytes are not those on the disk. `unread` says what cannot be read, and why.
+    `shown_in` are documents and scripts that may call what is checked; None if no such code is wanted at all.
     """
 
     paths: Sequence[Path]
@@ -28,10 +29,11 @@ class CheckInputs:
     notebooks: Mapping[str, Notebook]
     tests: Sequence[Path]
     lock: Path | None
+    shown_in: Sequence[Path] | None = None
 
     def rerun(self, config: Config, store: KeptTexts | None = None, purpose: str = "") -> Rerun:
         """What is remembered of an earlier run for one purpose; `store` keeps it in place of the project's cache."""
-        return Rerun(config, self.paths, self.texts, self.tests, self.lock, store, purpose)
+        return Rerun(config, self.paths, self.texts, self.tests, self.lock, store, purpose, self.shown_in or ())
 
 
 def read_inputs(paths: Sequence[Path], config: Config, stdin: tuple[str, bytes] | None = None) -> CheckInputs:
@@ -55,6 +57,11 @@ def read_inputs(paths: Sequence[Path], config: Config, stdin: tuple[str, bytes] 
     notebooks: dict[str, Notebook] = {}
     texts = _texts(paths, config, unread, notebooks)
     tests = config.tests if config.tests is not None else files.find_tests([file for file, _ in texts.values()])
+    shown_in = (
+        files.find_snippet_files([file for file, _ in texts.values()], config.exclude, config.root)
+        if config.snippets
+        else None
+    )
     lock = lock_file(config, paths[0]) if config.lock and paths else None
     return CheckInputs(
         paths=paths,
@@ -64,6 +71,7 @@ def read_inputs(paths: Sequence[Path], config: Config, stdin: tuple[str, bytes] 
         notebooks=notebooks,
         tests=tests,
         lock=lock,
+        shown_in=shown_in,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,9 +20,10 @@ from shapecheck.commands.evaluation import (
 from shapecheck.commands.module_plans import plan
 from shapecheck.commands.module_reader import ModuleReader
 from shapecheck.commands.notebook_places import with_cells
+from shapecheck.commands.snippet_reader import read_snippets
 from shapecheck.config import Config
 from shapecheck.incremental.rerun import Rerun
-from shapecheck.model import Module, Report
+from shapecheck.model import Module, Report, Snippet
 
 if TYPE_CHECKING:
     from shapecheck.worker.imported_forks import StartFor
@@ -47,6 +48,7 @@ class PlannedProject:
 
     modules: Mapping[str, Module]
     plans: Mapping[str, ModulePlan]
+    snippets: Sequence[Snippet]
     memory: ResultCache | None
 
 
@@ -66,8 +68,9 @@ def plan_inputs(
         shown: plan(file, modules[shown], config, text if shown in inputs.unsaved else None)
         for shown, (file, text) in texts.items()
     }
-    memory = rerun.memory(list(plans.values())) if rerun is not None else None
-    return PlannedProject(modules=modules, plans=plans, memory=memory)
+    snippets = read_snippets(texts, inputs.shown_in, plans) if inputs.shown_in is not None else ()
+    memory = rerun.memory(list(plans.values()), snippets) if rerun is not None else None
+    return PlannedProject(modules=modules, plans=plans, snippets=snippets, memory=memory)
 
 
 def check_inputs(
@@ -90,7 +93,7 @@ def check_inputs(
     planned = plan_inputs(inputs, config, rerun, prepare)
     modules, plans, memory = planned.modules, list(planned.plans.values()), planned.memory
     files = [file for file, _ in inputs.texts.values()]
-    around = EvaluationContext(files, inputs.tests, memory, progress, echo, start_for, cwd, started)
+    around = EvaluationContext(files, inputs.tests, memory, progress, echo, start_for, cwd, started, planned.snippets)
     evaluated = evaluate(plans, modules, config, around)
     kept = check_locks(inputs.lock, inputs.paths, config, progress)
     judgement = judge_run(modules, evaluated, config)

@@ -22,6 +22,7 @@ from shapecheck.model import (
     Reach,
     Report,
     ShardShare,
+    Snippet,
     is_test_file,
 )
 from shapecheck.rules import RULES
@@ -58,6 +59,7 @@ class EvaluationContext:
     start_for: StartFor | None = None
     cwd: str = ""
     started: float | None = None  # by time.monotonic
+    snippets: Sequence[Snippet] = ()
 
 
 def evaluate(
@@ -111,6 +113,7 @@ def _supervisor(
         sizes=dict(config.sizes),
         examples=examples,
         config_file=files.shown_path(config.file) if config.file else "",
+        snippets=tuple(around.snippets),
     )
     return Supervisor(
         plans,

@@ -10,6 +10,8 @@ from pathlib import Path
 from shapecheck import files
 from shapecheck.commands.lock.lock_location import lock_file
 from shapecheck.config import Config, ConfigError
+from shapecheck.files.notebook_source import SUFFIX
+from shapecheck.files.snippet_files import DOCUMENTS
 from shapecheck.incremental.rerun import CONFIGURE, FOLDER
 
 _DEBOUNCE = 150  # milliseconds in which changes count as one: editors write a file in several steps
@@ -25,7 +27,7 @@ class MissingWatcherError(ConfigError):
 class FileWatcher:
     """Watches what a check of `paths` may depend on from now on; use as a context manager.
 
-    That is the code beside the checked files and in their packages, the tests, and what configures them. Raises
+    That is the code beside the checked files and in their packages, the tests, docs, and what configures them. Raises
     MissingWatcherError if there is no watchfiles.
     """
 
@@ -77,7 +79,7 @@ class FileWatcher:
             return True
         if {FOLDER, ".git", "__pycache__", "site-packages"} & set(file.parts):
             return False
-        return file.suffix in (".py", ".ipynb") or file.name in CONFIGURE
+        return file.suffix.lower() in (".py", SUFFIX, *DOCUMENTS) or file.name in CONFIGURE
 
 
 def _watched_folders(paths: Sequence[Path], config: Config) -> tuple[Path, ...]:
@@ -86,6 +88,10 @@ def _watched_folders(paths: Sequence[Path], config: Config) -> tuple[Path, ...]:
     for path in paths:
         found.add(files.module_name(path.absolute()).root if path.is_file() else path)
     found |= {folder for folder in config.src if folder.is_dir()}
+    if config.snippets:
+        found |= {
+            file.parent for file in files.find_snippet_files([path / "_" if path.is_dir() else path for path in paths])
+        }
     tests = config.tests if config.tests is not None else files.find_tests(list(paths))
     found |= {test if test.is_dir() else test.parent for test in tests}
     found |= {file.parent for file in (config.file, config.baseline) if file is not None}

@@ -48,7 +48,9 @@ def check_shard(
     planned = plan_inputs(sources, config, rerun)
     modules, plans = planned.modules, list(planned.plans.values())
     files = [file for file, _ in sources.texts.values()]
-    around = EvaluationContext(files, sources.tests, planned.memory, progress, echo, started=started)
+    around = EvaluationContext(
+        files, sources.tests, planned.memory, progress, echo, started=started, snippets=planned.snippets
+    )
     outcome = evaluate_shard(plans, modules, config, around, shard)
     is_last = shard.number == shard.total  # which the rounding up of counts leaves least to do
     lock = check_locks(sources.lock, paths, config, progress) if is_last else None

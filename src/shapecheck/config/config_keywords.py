@@ -34,6 +34,7 @@ class CheckOptions(TypedDict, total=False):
     src: Sequence[PathText]
     timeout: float
     tests: Sequence[PathText] | bool
+    snippets: bool
     test_timeout: float
     budget: float
     lock: bool

@@ -83,6 +83,14 @@ class Config:
     tests: tuple[Path, ...] | None = option(
         None, Option(kind="existing paths", help="Do not evaluate your tests.", only_off=True)
     )
+    snippets: bool = option(
+        True,
+        Option(
+            kind="switch",
+            help="Do not evaluate docs' code, examples and __main__ blocks.",
+            only_off=True,
+        ),
+    )
     test_timeout: float = option(10.0, Option(kind="amount", unit="seconds", help="For one test."))
     budget: float = option(
         60.0,

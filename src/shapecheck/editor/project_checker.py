@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import io
 import os
 import re
@@ -105,6 +106,7 @@ class ProjectChecker:
         self._request: ImportRequest | None = None
         self._memory: MemoryStore | None = None
         self._root: Path | None = None
+        self._is_settled = False
 
     def close(self) -> None:
         """End all processes."""
@@ -140,6 +142,10 @@ class ProjectChecker:
             step("", 0, 1)
             return RunOutcome(extent=extent, problem=f"{error}\n{error.remedy}".rstrip())
         step("", 1, 1)
+        if not self._is_settled:
+            # What a first run has imported and made is here to stay: no collection after an edit has to look at it.
+            gc.freeze()
+            self._is_settled = True
         if extent == "edited" and self._request is not None:
             self._forks.prepare(self._request)
         shown = {files.shown_path(each.file) for each in documents}

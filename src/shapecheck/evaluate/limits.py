@@ -11,6 +11,7 @@ from types import FrameType
 
 _AGAIN = 1.0  # seconds after which the alarm comes again, in case the user's code swallowed it
 _BUSY = 4.0  # how much slower a busy machine may be before the limits of an evaluation notice
+_SHORTEST = 0.05  # seconds between two looks at the processor's time
 _MOST = 4  # alarms that may be swallowed, before the process ends itself
 STUBBORN = 79
 """The exit status of a process whose code would not end when its time was over."""
@@ -46,19 +47,28 @@ class ReadOnlyError(OSError):
 
 
 @contextlib.contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
+def time_limit(seconds: float, *, of_processor: bool = False) -> Iterator[None]:
     """Raise TimeLimitError in the body after `seconds`, and again each second until it ends.
 
-    Limits may be nested: the outer one goes on when the inner one is over. Without POSIX timers there is no limit;
-    the parent process then ends the worker instead.
+    If they are those `of_processor`, a busy machine may take longer for them. Limits may be nested: the outer one goes
+    on when the inner one is over. Without POSIX timers there is no limit; the parent process then ends the worker
+    instead.
     """
     if not hasattr(signal, "setitimer"):
         yield
         return
     global _alarms  # noqa: PLW0603 - see below
     _alarms = 0
-    started = time.monotonic()
-    handler = signal.signal(signal.SIGALRM, _on_alarm)
+    started, processor = time.monotonic(), time.process_time()
+
+    def wait_for_processor(signum: int, frame: FrameType | None) -> None:
+        left = seconds - (time.process_time() - processor)
+        if left > 0 and time.monotonic() - started < seconds * _BUSY:
+            signal.setitimer(signal.ITIMER_REAL, max(left, _SHORTEST))
+        else:
+            _on_alarm(signum, frame)
+
+    handler = signal.signal(signal.SIGALRM, wait_for_processor if of_processor else _on_alarm)
     outer = signal.setitimer(signal.ITIMER_REAL, seconds)[0]
     try:
         yield

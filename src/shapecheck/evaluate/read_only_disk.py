@@ -1,6 +1,6 @@
 """The user's tests and scripts write in temporary folders only: elsewhere, disks look read-only to them.
 
-What runs with arguments that are made up reaches no other process and no other machine besides.
+What runs with arguments that are made up, or is there to be read, reaches no other process and no other machine.
 
 What Python opens, makes, moves or removes is caught, by an audit hook (PEP 578). What a library written in C does by
 itself is not.
@@ -34,6 +34,7 @@ _CHANGED = {
 _REACHING = frozenset(
     {"os.exec", "os.fork", "os.forkpty", "os.kill", "os.posix_spawn", "os.spawn", "os.system", "pty.spawn"}
     | {"socket.bind", "socket.connect", "socket.sendmsg", "socket.sendto", "subprocess.Popen"}
+    | {"socket.getaddrinfo", "socket.gethostbyaddr", "socket.gethostbyname"}
 )
 
 
@@ -53,7 +54,7 @@ class _Guard:
         if not self.active:
             return
         if self.alone and event in _REACHING:
-            raise ReadOnlyError(errno.EPERM, "Arguments that are made up reach no other process or machine", event)
+            raise ReadOnlyError(errno.EPERM, "What is only shown or made up reaches no other process or machine", event)
         if not (event == "open" or event in _CHANGED):
             return
         if event == "open":

@@ -1,4 +1,4 @@
-"""Which files there are: those to check, what each is called when it is imported, and where the tests lie."""
+"""Which files there are: those to check, what each is called when it is imported, where the tests lie, and the docs."""
 
 from shapecheck.files.discovery import (
     ModuleName,
@@ -9,12 +9,14 @@ from shapecheck.files.discovery import (
     read_failure,
     shown_path,
 )
+from shapecheck.files.snippet_files import find_snippet_files
 from shapecheck.files.test_files import find_tests
 
 __all__ = [
     "ModuleName",
     "UnreadPaths",
     "discover",
+    "find_snippet_files",
     "find_tests",
     "module_name",
     "project_root",

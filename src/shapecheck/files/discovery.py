@@ -41,6 +41,7 @@ def discover(
     *,
     named_too: bool = False,
     notebooks: bool = False,
+    suffixes: tuple[str, ...] = (".py",),
     unread: UnreadPaths | None = None,
 ) -> list[Path]:
     """The Python files under `paths`, sorted, each once.
@@ -50,13 +51,14 @@ def discover(
     folder, or to the folder that is walked). A file that is named is always taken, unless `exclude` shall hold for
     `named_too`.
 
-    With `notebooks`, those are found too. What cannot be looked at is passed over, and noted in `unread`.
+    With `notebooks`, those are found too; with other `suffixes`, files whose names end so. What cannot be looked at is
+    passed over, and noted in `unread`.
     """
     excluded = _patterns(exclude) if exclude else None  # importing pathspec takes a tenth of a run without changes
     found: dict[str, Path] = {}
     for path in paths:
-        suffixes = (".py", SUFFIX) if notebooks else (".py",)
-        walk = _Walk(path, excluded, root or Path.cwd(), suffixes, {} if unread is None else unread)
+        endings = (*suffixes, SUFFIX) if notebooks else suffixes
+        walk = _Walk(path, excluded, root or Path.cwd(), endings, {} if unread is None else unread)
         files = walk.files() if path.is_dir() else (path,)
         for file in files:
             shown = os.path.relpath(file, root or Path.cwd()).replace(os.sep, "/")

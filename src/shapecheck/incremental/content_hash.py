@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_DROPPED = {"ctx", "kind", "type_comment"}  # follow from the place, or mean nothing to Python
+DROPPED = {"ctx", "kind", "type_comment"}  # follow from the place, or mean nothing to Python
 
 
 def content(data: bytes) -> str:
@@ -60,10 +60,10 @@ def _tokens(tree: ast.AST, generators: bool) -> list[str]:
         item = pending.pop()
         if isinstance(item, ast.AST):
             tokens.append(type(item).__name__)
-            fields = [name for name in item._fields if name not in _DROPPED]
+            fields = [name for name in item._fields if name not in DROPPED]
             if isinstance(item, _FUNCTIONS):
                 fields.remove("body")
-                tokens.append(str(generators and _yields(item)))
+                tokens.append(str(generators and yields(item)))
             pending.extend([getattr(item, name) for name in reversed(fields)])
         elif isinstance(item, list):
             tokens.append(f"[{len(item)}")
@@ -75,7 +75,7 @@ def _tokens(tree: ast.AST, generators: bool) -> list[str]:
     return tokens
 
 
-def _yields(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def yields(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Whether there is a `yield` that belongs to this function, not to one inside of it."""
     pending: list[ast.AST] = [*function.body]
     while pending:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from shapecheck.incremental.content_hash import content
 from shapecheck.incremental.import_order import ImportedModules, packages, steps_in_order
+from shapecheck.incremental.kept_state import stateful_names
 from shapecheck.incremental.module_summary import ModuleStep, ModuleSummary
 from shapecheck.incremental.name_references import Chain, Import, References
 
@@ -29,13 +30,14 @@ _EXISTS, _ALL, _TREE = "", "*", "**"  # in place of a name: the file itself, all
 class GraphFile:
     """A file, the names that it may be imported by, and its surface. Of `outside` ones it matters what they use.
 
-    `comment_names` are the names that its comments use.
+    `comment_names` are the names that its comments use. Code of a file that is `idle` does not run for entries.
     """
 
     file: str
     names: tuple[Chain, ...]
     surface: ModuleSummary
     outside: bool = False
+    idle: bool = False
     comment_names: tuple[Chain, ...] = ()
 
 
@@ -57,6 +59,10 @@ class DependencyGraph:
         self._reach = self._closure(self._direct())
         self._comments = {source.file: References(chains=set(source.comment_names)) for source in sources}
         self._files: dict[str, int] = {}
+        acting = {each.file: each.surface.state for each in sources if not (each.outside or each.idle)}
+        held = {self._bit(*place) for place in stateful_names(acting)}
+        hidden = any(state.hidden for state in acting.values())
+        self.stateful = self.everything if hidden else functools.reduce(operator.or_, held, 0)
 
     def of_file(self, file: str) -> int:
         """All that the code of a file depends on, and its comments, as a set of numbers."""
@@ -287,6 +293,10 @@ class GraphView:
         for file in files:
             dependencies |= self._graph.of_file(file)
         return self._state_key(dependencies)
+
+    def keeps_nothing(self, files: Iterable[str]) -> bool:
+        """Whether the code of these files reaches nothing that one call may leave for another."""
+        return not any(self._graph.of_file(file) & self._graph.stateful for file in files)
 
     def import_key(self, roots: Sequence[str]) -> str:
         """A hash of all that the import of these files depends on.

@@ -7,10 +7,13 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 
 from shapecheck.incremental.cache_store import KeptTexts
+from shapecheck.incremental.code_map import code_units
 from shapecheck.incremental.dependency_graph import DependencyGraph, GraphFile, GraphView
 from shapecheck.incremental.environment_key import environment, portable_environment
 from shapecheck.incremental.module_summary import ModuleSummary, surface
 from shapecheck.worker.cache_keys import KnownFile
+from shapecheck.worker.code_units import CodeUnits
+from shapecheck.worker.messages.plans import ModulePlan
 
 
 class PortableView:
@@ -27,6 +30,10 @@ class PortableView:
     def code_key(self, files: Iterable[str]) -> str:
         """A hash of all that the code of these files depends on."""
         return self._view.code_key(map(self._portable, files))
+
+    def keeps_nothing(self, files: Iterable[str]) -> bool:
+        """Whether the code of these files reaches nothing that one call may leave for another."""
+        return self._view.keeps_nothing(map(self._portable, files))
 
     def import_key(self, roots: Sequence[str]) -> str:
         """A hash of all that the import of these files depends on."""
@@ -48,6 +55,7 @@ class HashedFiles:
         self.environment = portable_environment if store.is_shared else environment
         self._read, self._project = read, project
         self._surfaces: dict[str, ModuleSummary] = {}
+        self._units: dict[str, CodeUnits | None] = {}
         self._graphs: dict[tuple[KnownFile, ...], DependencyGraph] = {}
 
     def outline(self, file: KnownFile) -> str:
@@ -64,12 +72,25 @@ class HashedFiles:
         key = tuple(files)
         if key not in self._graphs:
             sources = [
-                GraphFile(self.portable(file.file), file.names, self._surface(file), file.outside, file.comment_names)
+                GraphFile(
+                    self.portable(file.file),
+                    file.names,
+                    self._surface(file),
+                    outside=file.outside,
+                    idle=file.idle,
+                    comment_names=file.comment_names,
+                )
                 for file in files
             ]
             self._graphs[key] = DependencyGraph(sources)
         view = GraphView(self._graphs[key], list(map(self.portable, roots)), list(map(self.portable, always)))
         return PortableView(view, self.portable)
+
+    def code_units(self, plan: ModulePlan) -> CodeUnits | None:
+        """A planned file as the functions that it consists of, where that can be said."""
+        if plan.file not in self._units:
+            self._units[plan.file] = code_units(self._read(plan.file), plan)
+        return self._units[plan.file]
 
     def _surface(self, file: KnownFile) -> ModuleSummary:
         if file.file not in self._surfaces:

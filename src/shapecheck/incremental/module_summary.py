@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import sys
 import warnings
 from collections import Counter
@@ -10,10 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from shapecheck.incremental.content_hash import content, may_yield, outline
+from shapecheck.incremental.kept_state import KeptState, kept_state
 from shapecheck.incremental.name_references import Chain, Import, References, imports, references
 from shapecheck.incremental.side_effects import SideEffects, target_names
 from shapecheck.syntax.scopes import name_chain, targets
 
+_KNOWN = 512  # files
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _TRY = (ast.Try, ast.TryStar)
 _SCOPES = (*_FUNCTIONS, ast.ClassDef, ast.Lambda)
@@ -43,13 +46,14 @@ class ModuleStep:
 class ModuleSummary:
     """A file: its steps in order, what its names are imported from, and all that it refers to, in functions too.
 
-    `mentions` are the names in each function and class, `packages` those from elsewhere that it imports.
+    `mentions` are the names in each function and class, `state` is what calls may leave in it for others.
     """
 
     steps: tuple[ModuleStep, ...]
     imports: Mapping[str, tuple[Import, ...]] = field(default_factory=dict)
     refers: References = field(default_factory=References)
     mentions: tuple[frozenset[str], ...] = ()
+    state: KeptState = field(default_factory=lambda: KeptState(hidden=True))
 
     @property
     def stars(self) -> tuple[Import, ...]:
@@ -62,6 +66,7 @@ class ModuleSummary:
         return content("\n".join(step.text for step in self.steps).encode())
 
 
+@functools.lru_cache(_KNOWN)  # an editor asks again after each edit, of all files
 def surface(source: bytes, project: frozenset[str] = frozenset(), *, tests: bool = False) -> ModuleSummary:
     """Read a file. `project` are the first names of modules that may be the project's own."""
     try:
@@ -90,7 +95,7 @@ def _surface(tree: ast.Module, project: frozenset[str], *, tests: bool, generato
         if isinstance(statement, (*_FUNCTIONS, ast.ClassDef)):
             mentions.append(frozenset(name for chain in found.chains for name in chain))
         whole.add(found)
-    return ModuleSummary(tuple(_in_order(steps)), table, _with_modules(whole, table), tuple(mentions))
+    return ModuleSummary(tuple(_in_order(steps)), table, _with_modules(whole, table), tuple(mentions), kept_state(tree))
 
 
 class _SummaryReader:

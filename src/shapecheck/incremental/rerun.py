@@ -27,6 +27,7 @@ from shapecheck.model.finding import Report
 from shapecheck.model.plain_facts import PlainFacts
 
 if TYPE_CHECKING:
+    from shapecheck.model import Snippet
     from shapecheck.worker.messages.plans import ModulePlan
     from shapecheck.worker.result_cache import ResultCache
 
@@ -90,10 +91,12 @@ class Rerun:
         lock: Path | None = None,
         store: KeptTexts | None = None,
         purpose: str = "",
+        shown_in: Sequence[Path] = (),
     ) -> None:
         self.started = time.time_ns()
         self.store: KeptTexts = store or store_of(config)
         self.config, self.tests, self.lock = config, tests, lock
+        self._shown_in = [os.path.realpath(file) for file in shown_in]
         self._known = {os.path.realpath(file): content(data) for file, data in files.values()}
         self._checked = frozenset(self._known)
         self._bytes = {os.path.realpath(file): data for file, data in files.values()}
@@ -116,7 +119,7 @@ class Rerun:
         except (ValueError, KeyError, TypeError, RecursionError):  # another version's
             return None
 
-    def memory(self, plans: Sequence[ModulePlan]) -> ResultCache:
+    def memory(self, plans: Sequence[ModulePlan], snippets: Sequence[Snippet] = ()) -> ResultCache:
         """What is remembered of single entries."""
         # A run without changes asks for none of them.
         from shapecheck.incremental.hashed_files import HashedFiles  # noqa: PLC0415
@@ -125,7 +128,7 @@ class Rerun:
         project = frozenset(plan.name.partition(".")[0] for plan in plans)
         hashing = HashedFiles(self._content, self._read_bytes, self._has_changed, project, self.store)
         return ResultCache(
-            self.store, self.name, hashing, plans, self._test_files, self._surroundings, self._shared_state
+            self.store, self.name, hashing, plans, self._test_files, self._surroundings, self._shared_state, snippets
         )
 
     def keep(
@@ -157,6 +160,7 @@ class Rerun:
             "files": {file: self._content(file) for file in {*files, *self._checked}},
             "tests": self._test_files,
             "surroundings": self._surroundings,
+            "shown in": {file: self._content(file) for file in self._shown_in},
             "lock": self._content(str(self.lock)) if self.lock is not None else "",
             "baseline": self._content(str(self.config.baseline)) if self.config.baseline else "",
         }
@@ -180,7 +184,8 @@ class Rerun:
         installed = installed_packages(interpreter.candidates(python, [self.config.root])[0])
         files = {file: self._content(file) for file in sorted(self._checked)}
         aside = [self._content(str(file)) for file in (self.lock, self.config.baseline) if file is not None]
-        parts = [installed, files, self._test_files, self._surroundings, aside]
+        shown_in = [self._content(file) for file in self._shown_in]
+        parts = [installed, files, self._test_files, self._surroundings, aside, shown_in]
         return hashlib.sha256(self.store.portable(json.dumps(parts)).encode()).hexdigest()
 
     @cached_property

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         SiteKind,
         Suppression,
         Switch,
+        is_structure,
     )
     from shapecheck.model.compared_stage import (
         ROUNDING,
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
         arrays_in,
         is_left_out,
     )
+    from shapecheck.model.snippet import SNIPPET, CodeBlock, Snippet, SnippetKind
 
 __all__ = [
     "INSERTED",
@@ -85,12 +87,14 @@ __all__ = [
     "PRINTING",
     "ROUNDING",
     "SHORT_DTYPES",
+    "SNIPPET",
     "ArrayMismatch",
     "ArrayValue",
     "AssumedClaim",
     "Assumption",
     "Call",
     "Claim",
+    "CodeBlock",
     "ComparedRuns",
     "ComparedStage",
     "DebugCall",
@@ -126,6 +130,8 @@ __all__ = [
     "ShardShare",
     "Site",
     "SiteKind",
+    "Snippet",
+    "SnippetKind",
     "Span",
     "Stage",
     "StageOutput",
@@ -143,6 +149,7 @@ __all__ = [
     "VerifiedClaim",
     "arrays_in",
     "is_left_out",
+    "is_structure",
     "is_test_file",
     "proves",
     "weakest",
@@ -166,6 +173,7 @@ _FILES = {
         "SiteKind",
         "Suppression",
         "Switch",
+        "is_structure",
     ),
     "compared_stage": (
         "ArrayMismatch",
@@ -216,6 +224,7 @@ _FILES = {
         "arrays_in",
         "is_left_out",
     ),
+    "snippet": ("CodeBlock", "SNIPPET", "Snippet", "SnippetKind"),
 }
 _FILE_OF = {name: file for file, names in _FILES.items() for name in names}
 

@@ -157,7 +157,8 @@ class Evaluation:
     """What one run of one entry showed. `status`: "ok", "stopped" (observations before the stop count), "failed"."""
 
     target: str
-    origin: str  # "test", "seen" in one; "example", "config", "script"; "model", "function", "module"; PRINTING
+    # "test", "seen" in one; "example", "config", "script", SNIPPET; "model", "function", "module"; PRINTING
+    origin: str
     path: str
     line: int
     mode: Mode

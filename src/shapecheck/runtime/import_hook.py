@@ -299,7 +299,7 @@ class Finder(importlib.abc.MetaPathFinder):
         elif type(loader).__module__ == _PYTEST and file is not None and self.probing.is_own(file, fullname):
             from shapecheck.runtime.pytest_loader import RewritingLoader  # noqa: PLC0415 - pytest is there
 
-            spec.loader = RewritingLoader(cast("Any", loader), file, self.probing)
+            spec.loader = RewritingLoader(cast("Any", loader), file, self.probing.tree)
         return spec
 
 

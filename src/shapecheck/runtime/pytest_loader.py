@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import ast
 import importlib.abc
+from collections.abc import Callable
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 # There is no public way into what pytest compiles. Both names are as old as pytest 5.
 from _pytest.assertion.rewrite import AssertionRewritingHook, rewrite_asserts
 
 from shapecheck.evaluate.probes.ast_probes import HANDLE
 
-if TYPE_CHECKING:
-    from shapecheck.runtime.import_hook import ProbeInserter
+WithProbes = Callable[[bytes, str, dict[str, object]], "ast.Module | None"]
 
 
 class RewritingLoader(importlib.abc.Loader):
     """Compiles a file of tests with its probes, and lets pytest rewrite its asserts. No bytecode is written or read."""
 
-    def __init__(self, inner: AssertionRewritingHook, path: str, probing: ProbeInserter) -> None:
-        self._inner, self._path, self._probing = inner, path, probing
+    def __init__(self, inner: AssertionRewritingHook, path: str, with_probes: WithProbes) -> None:
+        self._inner, self._path, self._with_probes = inner, path, with_probes
 
     def exec_module(self, module: ModuleType) -> None:
         """Run the module, which is pytest's from then on."""
@@ -31,7 +30,7 @@ class RewritingLoader(importlib.abc.Loader):
         with open(self._path, "rb") as stream:
             source = stream.read()
         names: dict[str, object] = {}
-        tree = self._probing.tree(source, self._path, names)
+        tree = self._with_probes(source, self._path, names)
         vars(module).update(names)
         if tree is None:
             self._inner.exec_module(module)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from shapecheck.shapes.expressions import Expression, divisors, names
 
@@ -113,12 +114,11 @@ class Spec:
 
     def names(self) -> tuple[str, ...]:
         """Every name that is used, in order and once each: also inside expressions, also dotted ones."""
-        return _unique(name for dim in self.dims for name in _names(dim))
+        return self._used_names
 
     def free_names(self) -> tuple[str, ...]:
         """The names that stand alone as a dim, single or variadic, so that a value can bind them; once each."""
-        single = (dim.dim if isinstance(dim, RepeatedDim) else dim for dim in self.dims)
-        return _unique(dim.name for dim in single if isinstance(dim, (NamedDim, VariadicDim)))
+        return self._lone_names
 
     def variadic_names(self) -> tuple[str, ...]:
         """The names that stand for any number of axes, once each."""
@@ -135,6 +135,17 @@ class Spec:
 
     def __str__(self) -> str:
         return " ".join(map(str, self.dims))
+
+    # A spec is shared by all who parse its text, and each claim asks for its names at each call that is judged.
+
+    @cached_property
+    def _used_names(self) -> tuple[str, ...]:
+        return _unique(name for dim in self.dims for name in _names(dim))
+
+    @cached_property
+    def _lone_names(self) -> tuple[str, ...]:
+        single = (dim.dim if isinstance(dim, RepeatedDim) else dim for dim in self.dims)
+        return _unique(dim.name for dim in single if isinstance(dim, (NamedDim, VariadicDim)))
 
 
 def print_spec(spec: Spec) -> str:

@@ -77,7 +77,8 @@ def original(source: SourceText, inserted: InsertedCode) -> Original:
     """The file without what was inserted."""
     gone = inserted.lines()
     kept = tuple(number for number in range(1, len(source.lines) + 1) if number not in gone)
-    return Original(parse_text(source.path, "\n".join(source.lines[number - 1] for number in kept)), kept)
+    text = "\n".join(source.lines[number - 1] for number in kept)
+    return Original(parse_text(source.path, text, newer=bool(source.older)), kept)
 
 
 def in_whole(module: Module, kept: Sequence[int], lines: tuple[str, ...]) -> Module:

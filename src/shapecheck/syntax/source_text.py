@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from shapecheck.model import Position, Problem, Span
 from shapecheck.syntax.comment_tokens import Comment, find_comments
+from shapecheck.syntax.older_syntax import in_older_syntax
 
 if TYPE_CHECKING:
     from shapecheck.syntax.concrete_file import ConcreteFile
@@ -23,12 +24,16 @@ _CONSEQUENCE = "so nothing in it is checked"
 
 @dataclass(frozen=True)
 class SourceText:
-    """The text of one file and its syntax tree. `tree` is None where Python would not accept it: see `problem`."""
+    """The text of one file and its syntax tree. `tree` is None where Python would not accept it: see `problem`.
+
+    Of a text in the syntax of a newer Python the tree is that of `older`, which has the same names in the same places.
+    """
 
     path: str
     text: str
     tree: ast.Module | None
     problem: Problem | None = None
+    older: str = ""
 
     @cached_property
     def lines(self) -> tuple[str, ...]:
@@ -38,7 +43,7 @@ class SourceText:
     @cached_property
     def comments(self) -> tuple[Comment, ...]:
         """Every comment, in order."""
-        return find_comments(self.text, self.tree)
+        return find_comments(self.older or self.text, self.tree)
 
     @cached_property
     def concrete(self) -> ConcreteFile:
@@ -47,7 +52,7 @@ class SourceText:
 
         if self.tree is None:
             raise ValueError(f"{self.path} has no syntax tree")
-        return ConcreteFile(self.text, self.tree)
+        return ConcreteFile(self.older or self.text, self.tree)
 
     def characters(self, line: int, column: int) -> int:
         """The column in characters, from 1, of a column in UTF-8 bytes, from 0, as `ast` counts."""
@@ -84,23 +89,27 @@ def position_of(node: ast.expr | ast.stmt | ast.arg) -> Position:
     return Position(node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or 0)
 
 
-def read_source(path: str, data: bytes) -> SourceText:
-    """Decode and parse a file."""
+def read_source(path: str, data: bytes, *, newer: bool = False) -> SourceText:
+    """Decode and parse a file. With `newer` it may have syntax that only newer versions of Python know."""
     try:
         text = _decode(data)
     except (SyntaxError, LookupError, UnicodeError) as error:
         text = data.decode("latin-1").replace("\r\n", "\n").replace("\r", "\n")
         return SourceText(path, text, None, _note(1, 1, f"this file cannot be decoded, {_CONSEQUENCE}: {error}"))
-    return parse_text(path, text)
+    return parse_text(path, text, newer=newer)
 
 
-def parse_text(path: str, text: str) -> SourceText:
+def parse_text(path: str, text: str, *, newer: bool = False) -> SourceText:
     """Parse the text of a file, whose lines end with plain line feeds."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of invalid escapes in other people's strings
             return SourceText(path, text, ast.parse(text))
     except SyntaxError as error:
+        older = in_older_syntax(text) if newer else text
+        found = parse_text(path, older) if older != text else None
+        if found is not None and found.tree is not None:
+            return SourceText(path, text, found.tree, older=older)
         return SourceText(path, text, None, _syntax_problem(error, text))
     except ValueError as error:  # null bytes
         return SourceText(path, text, None, _note(1, 1, f"this file cannot be parsed, {_CONSEQUENCE}: {error}"))

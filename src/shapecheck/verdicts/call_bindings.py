@@ -306,18 +306,24 @@ class CallReader:
         names = [name for name in Spec((dim,)).names() if name in self._bound_by_result]
         if not names or not isinstance(found.value, ArrayValue):
             return
-        result, value = self._bound_by_result[names[0]]
-        spec = parse_spec(self.module.claims[result].spec)
-        axis = next(
-            (i for i, each in enumerate(spec.dims) if isinstance(each, NamedDim) and each.name == names[0]), None
-        )
         size = found.value.shape[found.axis]
         origin = BoundSize(str(dim), size, f"{claim.target}: {claim.text}", claim.span.line)
         others = (each for each in found.bound if each.name not in names)
         del self.outcomes.bad[index]
         self.outcomes.good.add(index)
+        self.blame_result(names[0], origin, *others)
+
+    def names_of_result(self) -> tuple[str, ...]:
+        """The names that nothing but the annotation of the result binds."""
+        return tuple(name for name in self._bound_by_result if name in self.memo.single)
+
+    def blame_result(self, name: str, *bound: BoundSize) -> None:
+        """The annotation of the result is false, which alone binds a name; `bound` is what that means instead."""
+        result, value = self._bound_by_result[name]
+        dims = parse_spec(self.module.claims[result].spec).dims
+        axis = next((i for i, each in enumerate(dims) if isinstance(each, NamedDim) and each.name == name), None)
         self.outcomes.good.discard(result)
-        self.outcomes.bad[result] = Mismatch("dim", value, self.call, axis, (origin, *others))
+        self.outcomes.bad[result] = Mismatch("dim", value, self.call, axis, bound)
 
     def _uses_later_names(self, claims: Sequence[Claim]) -> bool:
         """Whether nothing has bound a name yet that expressions use, which another annotation binds."""
@@ -367,9 +373,10 @@ class CallReader:
                 raise NoArrayError(result.detail)
             if not result.ok:
                 reason: Reason = "rank" if result.reason == "rank" else "dim"
-                return Mismatch(reason, part.value, self.call, result.dim, self.bound_sizes(spec, observation.names))
+                bound = self.bound_sizes(spec, observation.names)
+                return Mismatch(reason, part.value, self.call, result.dim, bound, way=part.key)
             if not dtype_fits(claim.dtype, part.value):
-                return Mismatch("dtype", part.value, self.call)
+                return Mismatch("dtype", part.value, self.call, way=part.key)
             memo = result.bindings
         structure = claim.structure.strip()
         if structure.isidentifier():

@@ -32,6 +32,7 @@ class Mismatch:
     call: Call
     axis: int | None = None
     bound: tuple[BoundSize, ...] = ()
+    way: str = ""  # from the value that is described to the array inside it, as Python has it: "[1]['a'].weight"
 
 
 @dataclass

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from shapecheck.model import ArrayValue, Claim, NamedSize, Observation, TreeValue
+from shapecheck.model import ArrayValue, Claim, NamedSize, Observation, TreeValue, Value
 from shapecheck.shapes import AnyDim, Bindings, FixedDim, NamedDim, Size, Spec, match, parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
-from shapecheck.verdicts.claim_outcome import ClaimOutcomes, Mismatch, Reason, dtype_fits
+from shapecheck.verdicts.claim_outcome import BoundSize, ClaimOutcomes, Mismatch, Reason, dtype_fits
 from shapecheck.verdicts.loop_turns import Turn
 from shapecheck.verdicts.second_values import begins_anew
 from shapecheck.verdicts.select_arrays import (
@@ -44,6 +44,7 @@ def read_call(reader: CallReader) -> ClaimOutcomes:
             if dropped:
                 again = CommentJudge(reader, other, dropped).judge_claims()
                 outcomes = again if not again.bad else outcomes
+            outcomes = _with_wrong_result(reader, other, outcomes)
         elif ambiguous := reader.two_meanings():
             outcomes = _with_one_meaning(reader, other, ambiguous, outcomes)
         reader.outcomes.good |= outcomes.good
@@ -73,6 +74,28 @@ def _with_one_meaning(
             return outcomes
     reader.meanings = {}
     return charitable
+
+
+def _with_wrong_result(reader: CallReader, claims: Mapping[int, Claim], first: ClaimOutcomes) -> ClaimOutcomes:
+    """The outcomes if the annotation of the result is what is wrong about a name that it alone binds.
+
+    So it is where several comments which it makes false agree on another size.
+    """
+    for name in reader.names_of_result():
+        users = {index for index, claim in claims.items() if name in parse_spec(claim.spec).names()}
+        accused = sorted(users & first.bad.keys())
+        if len(accused) < _AGREEING:
+            continue
+        bound = reader.memo, reader.fresh, reader.fresh_origins
+        reader.memo, reader.fresh, reader.fresh_origins = reader.memo.without([name]), {}, {}
+        again = CommentJudge(reader, claims, 0).judge_claims()
+        claim = claims[accused[0]]
+        size = next((size for each, size, _ in reader.axes_of(claim) if each == name), None)
+        if size is not None and again.good.issuperset(accused) and users.isdisjoint(again.bad):
+            reader.blame_result(name, BoundSize(name, size, f"{claim.notation} {claim.text}", claim.span.line))
+            return again
+        reader.memo, reader.fresh, reader.fresh_origins = bound
+    return first
 
 
 def _with_one_layout(reader: CallReader, claims: Mapping[int, Claim], first: ClaimOutcomes) -> ClaimOutcomes:
@@ -164,6 +187,8 @@ class CommentJudge:
         roles = _as_roles(parse_spec(claim.spec))
         if roles is not None and self._judge_readings(replace(claim, spec=str(roles)), observation, turn) is None:
             return "its names may be the roles of axes, as those before an equals sign are"
+        if mismatch.reason == "rank" and not claim.marked and self._has_as_many_elements(mismatch.value, claim):
+            return "its names may be those of the value's elements, of which there are as many"
         if isinstance(value, TreeValue) and value.kind == "node" and not claim.select:
             leaves = [[part] for part in select_described(claim, value)[0]]
             spec = self.reader.spec(claim)
@@ -176,6 +201,13 @@ class CommentJudge:
         if mismatch.reason == "dim" and any(begins_anew(self.reader, self.claims, name, claim) for name in fresh):
             return "the comments that bind its names speak of other data, which may have other sizes"
         return ""
+
+    def _has_as_many_elements(self, value: Value, claim: Claim) -> bool:
+        """Whether a value has one axis, with just as many elements as a claim has names: a picture of these."""
+        if not isinstance(value, ArrayValue):
+            return False
+        shape, count = self.samples.shape(value.shape), parse_spec(claim.spec).rank()
+        return shape is not None and count is not None and shape == ((count,) * self.samples.count,)
 
     def _is_agreed(self, claim: Claim, name: str) -> bool:
         """Whether several other claims mean one size by a name, so that it means the same in all of them."""

@@ -12,6 +12,7 @@ from shapecheck.model import ArrayValue, Call, Claim, Evaluation, Module, Point
 from shapecheck.shapes import (
     Bindings,
     EvaluationError,
+    NamedDim,
     Spec,
     SymbolicDim,
     UndefinedSizeError,
@@ -25,6 +26,7 @@ from shapecheck.verdicts.claim_outcome import ClaimOutcomes, Mismatch
 from shapecheck.verdicts.comment_verdicts import read_call
 from shapecheck.verdicts.numeric_samples import Samples
 from shapecheck.verdicts.rank_only import rank_only_names
+from shapecheck.verdicts.select_arrays import OTHER_MEMBER
 
 
 def ends_at_claim(module: Module, claim: Claim, evaluation: Evaluation) -> bool:
@@ -63,6 +65,7 @@ class Result:
     unknown: str = ""
     loose: tuple[str, ...] = ()
     paths: set[Point] = field(default_factory=set)  # of the calls in which it is good
+    paths_of_others: set[Point] = field(default_factory=set)  # of those whose value another member of its union is for
     reader: CallReader | None = None  # of the first call in which it is good
 
 
@@ -101,8 +104,8 @@ def _read_results(modules: Mapping[str, Module], evaluation: Evaluation, samples
             del outcomes.bad[index]
             outcomes.unknown.setdefault(index, OVERRIDE)
         own = set[int]() if evaluation.refused else _made_of_themselves(reader, evaluation)
-        own |= _of_invented(reader, evaluation)
-        for index in [i for i, m in outcomes.bad.items() if i in own or _is_chance(m, reader, evaluation)]:
+        own |= _of_invented(reader, evaluation) | _otherwise_named(reader, outcomes, evaluation)
+        for index in [i for i, m in outcomes.bad.items() if i in own or _is_chance(i, m, reader, evaluation)]:
             del outcomes.bad[index]
             outcomes.unknown.setdefault(index, MADE_UP)
         for index in [i for i, m in outcomes.bad.items() if _holds_nothing(m, evaluation)]:
@@ -209,10 +212,11 @@ def _holds_nothing(mismatch: Mismatch, evaluation: Evaluation) -> bool:
     return is_invented_call(evaluation) and isinstance(value, ArrayValue) and "0" in value.shape
 
 
-def _is_chance(mismatch: Mismatch, reader: CallReader, evaluation: Evaluation) -> bool:
+def _is_chance(index: int, mismatch: Mismatch, reader: CallReader, evaluation: Evaluation) -> bool:
     """Whether the axis that does not fit owes its size to an instance that was made up.
 
     Unless an annotation of this call admits that size, under its own name: whoever gives the instance may give another.
+    But not one that follows the data: no model has as many classes as a batch has examples.
     """
     value, axis = mismatch.value, mismatch.axis
     if mismatch.reason != "dim" or axis is None or not isinstance(value, ArrayValue) or axis >= len(value.shape):
@@ -221,9 +225,26 @@ def _is_chance(mismatch: Mismatch, reader: CallReader, evaluation: Evaluation) -
     invented = [a for a in evaluation.assumptions if a.kind == "size" and a.provenance == "invented"]
     numbers = [int(a.value) for a in invented if a.value.isdigit()]
     admitted = {size[0] for size in reader.memo.single.values() if len(set(size)) == 1}
-    if not size.isdigit() or int(size) in admitted:
+    if not size.isdigit() or int(size) in admitted or _counts_examples(index, axis, len(value.shape), reader):
         return False
     return any(_is_owed(int(size), number) for number in numbers if number >= _SMALLEST_OWED)
+
+
+def _counts_examples(index: int, axis: int, axes: int, reader: CallReader) -> bool:
+    """Whether a claim has a name for an axis that leads all other arrays of this call which have it beside others.
+
+    That of one matrix may be its rows, which are features as well.
+    """
+    claims = reader.module.claims
+    spec = parse_spec(claims[index].spec)
+    dim = spec.dims[axis] if len(spec.dims) == axes else None
+    if not isinstance(dim, NamedDim):
+        return False
+    others = (parse_spec(claims[each].spec).dims for each in reader.seen_claims if each != index)
+    names = ([each.name if isinstance(each, NamedDim) else "" for each in dims] for dims in others)
+    having = [each for each in names if dim.name in each and len(each) > 1]
+    is_data = len(having) > 1 or any(len(each) > 2 for each in having)
+    return is_data and all(dim.name not in each[1:] for each in having)
 
 
 def _made_of_themselves(reader: CallReader, evaluation: Evaluation) -> set[int]:
@@ -241,6 +262,29 @@ def _made_of_themselves(reader: CallReader, evaluation: Evaluation) -> set[int]:
             by_site[site].append(index)
     alone = (indices[0] for indices in by_site.values() if len(indices) == 1)
     return {index for index in alone if module.claims[index].notation != "annotation"}
+
+
+def _otherwise_named(reader: CallReader, outcomes: ClaimOutcomes, evaluation: Evaluation) -> set[int]:
+    """The comments and docstrings of parameters that fail for an axis which another of them calls by another name.
+
+    The argument was made as that other one has it: the two names may well mean one size.
+    """
+    if reader.call.caller is not None or not is_invented_call(evaluation):
+        return set()
+    claims, sites = reader.module.claims, reader.module.sites
+    found: set[int] = set()
+    for index, mismatch in outcomes.bad.items():
+        site = claims[index].sites[0]
+        beside = [claims[each] for each in reader.seen_claims if each != index and claims[each].sites[0] == site]
+        if mismatch.reason != "dim" or sites[site].kind != "param" or mismatch.axis is None:
+            continue
+        spec = parse_spec(claims[index].spec)
+        place = _place(spec, mismatch.axis, len(getattr(mismatch.value, "shape", ())))
+        names = {*Spec((spec.dims[place],)).names()} if place is not None else set[str]()
+        others = {name for each in beside for name in parse_spec(each.spec).names()}
+        if names and beside and not names & others and all(each.notation != "annotation" for each in beside):
+            found.add(index)
+    return found
 
 
 def _of_invented(reader: CallReader, evaluation: Evaluation) -> set[int]:
@@ -280,6 +324,8 @@ def _collect(reader: CallReader, outcomes: ClaimOutcomes, results: dict[ClaimKey
         result.bad = result.bad or mismatch
     for index, reason in outcomes.unknown.items():
         results[(call.path, index)].unknown = reason
+        if reason.endswith(OTHER_MEMBER):
+            results[(call.path, index)].paths_of_others.update(call.paths)
 
 
 def _comes_out_uneven(claim: Claim, mismatch: Mismatch) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from shapecheck.model import ArrayValue, Assumption, Claim, Evaluation, Module, Point, proves, weakest
+from shapecheck.model import SNIPPET, ArrayValue, Assumption, Claim, Evaluation, Module, Point, proves, weakest
 from shapecheck.model.assumption import KEEPS_NO_AXIS
 from shapecheck.shapes import FixedDim, NamedDim, parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
@@ -18,7 +18,8 @@ SOME_PATHS = "seen on {seen}: {missing} never ran"
 SOME_SIZES = "it holds for some sizes and fails for others: for {holds}, but not for {fails}"
 SOME_INTEGERS = "it holds for some integers of its constructor, and fails for others"
 
-_GIVEN = ("test", "example", "config", "script", "run")  # origins of arguments that the user wrote
+_GIVEN = ("test", "example", "config", "script", "run", SNIPPET)  # origins of arguments that the user wrote
+OTHER_RANK = "it has another number of axes than was chosen for `...`, and holds for that one"
 _PARTICULAR = ("tie", "size", "rank")  # assumptions under which a claim was not seen for all sizes
 _LARGEST_STEP = 4  # between a size and one that follows from it
 
@@ -143,10 +144,10 @@ def _entry(modules: Mapping[str, Module], evaluations: Sequence[Evaluation], ver
     for each in every:
         verdicts.unknown.update({key: result.unknown for key, result in each.results.items() if result.unknown})
         for key, result in each.results.items():
-            if result.good and result.bad is None:
-                verdicts.paths[key] |= result.paths
-                if each.everywhere():
-                    verdicts.general_paths[key] |= result.paths
+            shown = result.paths_of_others | (result.paths if result.good and result.bad is None else set())
+            verdicts.paths[key] |= shown
+            if each.everywhere():
+                verdicts.general_paths[key] |= shown
     cases: dict[tuple[int, str], list[EvaluationView]] = {}
     for each in every:
         cases.setdefault((each.evaluation.rank, each.evaluation.case), []).append(each)
@@ -159,7 +160,10 @@ def _entry(modules: Mapping[str, Module], evaluations: Sequence[Evaluation], ver
                 continue
             found = _verdict(modules, key, group, verdicts)
             if isinstance(found, Contradiction):
-                bad.setdefault(key, found)
+                if _holds_for_another_rank(modules, key, found, (each for each in every if each not in group)):
+                    verdicts.unknown.setdefault(key, OTHER_RANK)
+                else:
+                    bad.setdefault(key, found)
             elif found is not None and not number:
                 good[key] = found
     for key, everywhere in good.items():
@@ -173,6 +177,15 @@ def _entry(modules: Mapping[str, Module], evaluations: Sequence[Evaluation], ver
 def _is_for_each_rank(claim: Claim) -> bool:
     """Whether a claim is about any number of axes: a comment may speak of the case that its author had in mind."""
     return claim.notation == "annotation" or parse_spec(claim.spec).rank() is None
+
+
+def _holds_for_another_rank(
+    modules: Mapping[str, Module], key: ClaimKey, found: Contradiction, others: Iterable[EvaluationView]
+) -> bool:
+    """Whether a comment that has too many axes or too few holds for another number of those that nobody says."""
+    if found.mismatch.reason != "rank" or _is_for_each_rank(modules[key[0]].claims[key[1]]):
+        return False
+    return any(each.results[key].good and each.results[key].bad is None for each in others if key in each.results)
 
 
 def _verdict(

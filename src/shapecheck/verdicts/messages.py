@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 
-from shapecheck.model import ArrayValue, Claim, Evaluation, Failure, Finding, Frame, Module, Span, Value
+from shapecheck.model import SNIPPET, ArrayValue, Claim, Evaluation, Failure, Finding, Frame, Module, Span, Value
 from shapecheck.rules import RULES
 from shapecheck.shapes import parse_spec
 from shapecheck.verdicts.claim_outcome import BoundSize, Mismatch
@@ -30,7 +30,7 @@ def mismatch_finding(module: Module, claim: Claim, false: Contradiction) -> Find
     message = rule.message.format(
         notation=claim.notation,
         claimed=_claim_text(claim, mismatch),
-        target=_target(claim).removeprefix("argument "),
+        target=_target(claim).removeprefix("argument ") + mismatch.way,
         observed=observed,
         text=claim.text,
     )
@@ -188,7 +188,9 @@ def _details(module: Module, mismatch: Mismatch, evaluation: Evaluation) -> list
         details += _describe_switches(evaluation)
     where = [f"in stage {mismatch.call.stage}"] if mismatch.call.stage else []
     caller: Frame | None = mismatch.call.caller
-    if caller is not None:
+    if caller is not None and evaluation.origin == SNIPPET and caller.function == "<module>":
+        where.append(f"called in {caller.path}, line {caller.line}")
+    elif caller is not None:
         how = "overridden by" if module.scopes[mismatch.call.scope].declares else "called from"
         where.append(f"{how} {caller.function} ({caller.path}:{caller.line})")
     elif evaluation.origin == "example":

@@ -9,13 +9,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from shapecheck.model import Call, Evaluation, Module, NamedSize
-from shapecheck.shapes import EvaluationError, FixedDim, NamedDim, Size, Spec, SymbolicDim, evaluate, parse_spec
+from shapecheck.shapes import (
+    EvaluationError,
+    FixedDim,
+    NamedDim,
+    Size,
+    Spec,
+    SymbolicDim,
+    VariadicDim,
+    evaluate,
+    parse_spec,
+)
 from shapecheck.verdicts.call_bindings import CallReader
 from shapecheck.verdicts.comment_verdicts import read_call
 from shapecheck.verdicts.evaluation_results import is_invented_call
 from shapecheck.verdicts.numeric_samples import Samples
 
 _NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
+_AXIS_NUMBER = re.compile(r"_?\d+")
 _SMALLEST_DERIVED = 15  # of smaller numbers everything is some multiple
 _FACTORS = range(2, 9)
 _STEPS = (1, -1, 2, -2)
@@ -47,6 +58,9 @@ class AxisNames:
     def __init__(self, reader: CallReader, evaluation: Evaluation, *, formal: bool = False, anew: bool = False) -> None:
         self.reader, self.formal, self.anew = reader, formal, anew
         self._chosen = is_invented_call(evaluation)  # then we chose the sizes, and no two alike
+        # In a test of two rows every axis of two looks like the 2 of a formula.
+        is_given = anew and not self._chosen and evaluation.mode != "symbolic"
+        self._smallest_literal = _SMALLEST_DERIVED if is_given else 0
         self._visible: dict[str, NamedSize] = {}
         for observation in reader.call.observations:
             for named in observation.names:
@@ -84,7 +98,7 @@ class AxisNames:
             return named[0] if len(named) == 1 or not is_number else None
         if self.anew and (symbol := self._symbol(size)) is not None:
             return symbol
-        if is_number and size[0] in self._literals:
+        if is_number and size[0] in self._literals and size[0] > self._smallest_literal:
             return str(size[0])
         if is_number and (not self._chosen or size[0] <= _SMALLEST_DERIVED):
             return None
@@ -119,11 +133,24 @@ class AxisNames:
             yield from self._visible
 
     def _symbol(self, size: Size) -> str | None:
-        """The name that the dim has in the arguments of the evaluation, unless it means something else here."""
+        """The name that the dim has in the arguments of the evaluation, unless it means something else here.
+
+        None of those that we made up for an axis by its number: `x0` of an array `x`, or of `*x`.
+        """
         text = self.reader.samples.text(size)
         is_plain = text.isidentifier() and not text.startswith("_") and not keyword.iskeyword(text)
+        is_plain = is_plain and not any(
+            _AXIS_NUMBER.fullmatch(text.removeprefix(each)) for each in self._bases_of_numbers
+        )
         is_taken = self.reader.lookup(text) is not None or text in self._visible
         return text if is_plain and not is_taken else None
+
+    @cached_property
+    def _bases_of_numbers(self) -> frozenset[str]:
+        """The names that may be followed by the number of an axis: of parameters, and of variadic dims."""
+        module = self.reader.module
+        variadic = (d.name for c in module.claims for d in parse_spec(c.spec).dims if isinstance(d, VariadicDim))
+        return frozenset((*variadic, *itertools.chain.from_iterable(scope.parameters for scope in module.scopes)))
 
     def _of_name(self, name: str) -> Size | None:
         bound = self.reader.lookup(name)

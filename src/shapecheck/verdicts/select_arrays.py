@@ -6,15 +6,19 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from shapecheck.model import ArrayValue, Claim, OtherValue, TreeValue, Value, arrays_in
+from shapecheck.model import ArrayValue, Claim, OtherValue, Selector, TreeValue, Value, arrays_in, is_structure
 
 
 @dataclass(frozen=True)
 class SelectedArray:
-    """An array inside an observed value, and the way to it."""
+    """An array inside an observed value, and the way to it: `[1]['a'].weight`."""
 
     value: ArrayValue
     key: str = ""
+
+
+OTHER_MEMBER = "another member of its union"
+"""What a value is that a claim of a union does not speak of: so ends the text of the error."""
 
 
 class WrongStructureError(Exception):
@@ -32,7 +36,8 @@ def select_annotated(claim: Claim, value: Value) -> list[SelectedArray]:
     """
     parts = list(_walk(value, claim.select, ""))
     if not parts:
-        raise NoArrayError(f"the value is {_kind(value)}, not an array")
+        other = OTHER_MEMBER if any(map(is_structure, claim.select)) else "not an array"
+        raise NoArrayError(f"the value is {_kind(value)}, {other}")
     return parts
 
 
@@ -49,6 +54,9 @@ def select_described(claim: Claim, value: Value) -> list[list[SelectedArray]]:
             # A docstring may tell of a tuple that is returned in one case, and in the other its first element alone.
             is_alone = claim.notation == "docstring" and isinstance(picked, ArrayValue)
             picked = picked if is_alone else _pick_element(picked, selector)
+        elif is_structure(selector):
+            if not _has_structure(picked, selector):
+                raise NoArrayError(f"the value is {_kind(picked)}, {OTHER_MEMBER}")
         elif "/" in selector:
             picked = _one_of(picked, selector)
     if isinstance(picked, ArrayValue):
@@ -69,9 +77,10 @@ def select_described(claim: Claim, value: Value) -> list[list[SelectedArray]]:
     if claim.notation == "docstring" and isinstance(picked, TreeValue) and picked.kind == "tuple":
         # "The output is an array of shape ...", and what is returned with it is described elsewhere.
         return [leaves, *([SelectedArray(each)] for each in picked.children if isinstance(each, ArrayValue))]
-    if claim.each and isinstance(picked, TreeValue) and picked.kind == "tuple":
+    within = picked.children if isinstance(picked, TreeValue) and picked.kind == "tuple" else ()
+    if within and (claim.each or any(isinstance(each, TreeValue) for each in within)):
         # `logits, metrics = f(x)  # (b, t)` leaves out a dict of metrics, or a loss.
-        plain = [SelectedArray(each) for each in picked.children if isinstance(each, ArrayValue) and each.shape]
+        plain = [SelectedArray(each) for each in within if isinstance(each, ArrayValue) and each.shape]
         return [leaves, plain] if plain else [leaves]
     return [leaves]
 
@@ -145,25 +154,41 @@ def _walk(value: Value, select: tuple[int | str, ...], key: str) -> Iterator[Sel
     first, rest = select[0], select[1:]
     if isinstance(value, TreeValue) and value.kind == "call":
         yield from _walk_call(value, first, rest)
+    elif is_structure(first):
+        if _has_structure(value, first):
+            yield from _walk(value, rest, key)
     elif first == "leaves":
         yield from _leaves(value, key)
     elif first == "*" and isinstance(value, TreeValue):
-        for name, child in zip(value.keys, value.children, strict=True):
-            yield from _walk(child, rest, f"{key}.{name}")
+        for step, child in zip(_steps(value), value.children, strict=True):
+            yield from _walk(child, rest, f"{key}{step}")
     elif isinstance(first, int):
         if isinstance(value, ArrayValue) or (isinstance(value, TreeValue) and first >= len(value.children)):
             raise WrongStructureError(_kind(value))
         if isinstance(value, TreeValue):
-            yield from _walk(value.children[first], rest, f"{key}.{first}")
+            yield from _walk(value.children[first], rest, f"{key}{_steps(value)[first]}")
+
+
+def _steps(tree: TreeValue) -> list[str]:
+    """How Python comes to each part of a tree."""
+    if tree.kind == "dict":
+        return [f"[{name!r}]" for name in tree.keys]
+    return [f".{name}" if name.isidentifier() else f"[{name}]" for name in tree.keys]
 
 
 def _walk_call(call: TreeValue, first: int | str, rest: tuple[int | str, ...]) -> Iterator[SelectedArray]:
     """Into an argument of a call, if it was given by position, or into the result."""
     *arguments, result = call.children
     if first == "result":
-        yield from _walk(result, rest, ".result")
+        yield from _walk(result, rest, "")
     elif isinstance(first, int) and first < len(arguments):
-        yield from _walk(arguments[first], rest, f".{first}")
+        yield from _walk(arguments[first], rest, "")
+
+
+def _has_structure(value: Value, structure: Selector) -> bool:
+    if isinstance(value, TreeValue):
+        return structure == (f"tuple/{len(value.children)}" if value.kind == "tuple" else value.kind)
+    return structure == "array" and isinstance(value, ArrayValue)
 
 
 def _element(value: Value, index: int) -> Value | None:
@@ -178,8 +203,8 @@ def _leaves(value: Value, key: str) -> Iterator[SelectedArray]:
     if isinstance(value, ArrayValue):
         yield SelectedArray(value, key)
     elif isinstance(value, TreeValue):
-        for name, child in zip(value.keys, value.children, strict=True):
-            yield from _leaves(child, f"{key}.{name}")
+        for step, child in zip(_steps(value), value.children, strict=True):
+            yield from _leaves(child, f"{key}{step}")
 
 
 def _kind(value: Value) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from shapecheck.worker.code_units import CodeUnits
 from shapecheck.worker.messages.plans import ModulePlan
 
 Kind = Literal["tests", "entries"]
@@ -33,6 +34,9 @@ class ModuleView(Protocol):
     def code_key(self, files: Iterable[str]) -> str:
         """A hash of all names that the code of these files may reach, and of what they stand for."""
 
+    def keeps_nothing(self, files: Iterable[str]) -> bool:
+        """Whether the code of these files reaches nothing that one call may leave for another."""
+
     def import_key(self, roots: Sequence[str]) -> str:
         """A hash of what importing these files depends on."""
 
@@ -41,7 +45,8 @@ class ModuleView(Protocol):
 class KnownFile:
     """A file, and the names that it may be imported by; of `outside` ones it matters only what they use.
 
-    `comment_names` are the names that its comments use: a global of that name would say what they mean.
+    `comment_names` are the names that its comments use: a global of that name would say what they mean. Code of a file
+    that is `idle` does not run for entries.
     """
 
     file: str
@@ -49,6 +54,7 @@ class KnownFile:
     test: bool = False
     outside: bool = False
     comment_names: tuple[tuple[str, ...], ...] = ()
+    idle: bool = False
 
 
 class FileHashes(Protocol):
@@ -65,6 +71,9 @@ class FileHashes(Protocol):
 
     def view(self, files: Sequence[KnownFile], roots: Sequence[str], always: Iterable[str]) -> ModuleView:
         """The files as they are seen where `roots` are imported one after the other, and `always` may always run."""
+
+    def code_units(self, plan: ModulePlan) -> CodeUnits | None:
+        """A planned file as the functions that it consists of, where that can be said."""
 
     def portable(self, text: str) -> str:
         """A text with names of files, as it is on all machines that share the results."""
@@ -104,7 +113,7 @@ class CacheKeys:
             "environment": dict(self._hashing.environment(python, files.sites)),
             "surroundings": dict(self._surroundings),
             # Without probes nobody knows what ran; and what ran on import did so for all.
-            "whole": {file: self.stamp(file) for file in sorted(loaded | ran)},
+            "whole": {file: self._code_stamp(file) for file in sorted(loaded | ran)},
         }
         claimed = [plan for plan in self.plans.values() if plan.claimed]
         others = [plan for plan in self.plans.values() if plan.file not in self._listing]
@@ -132,6 +141,20 @@ class CacheKeys:
         content = self._hashing.content(file)
         return content if plan is None else self.digest([content, plan.path, plan.root, plan.name, plan.aliases])
 
+    def code_units(self, file: str) -> CodeUnits | None:
+        """A planned file as the functions that it consists of, where that can be said."""
+        plan = self._planned.get(file)
+        return self._hashing.code_units(plan) if plan is not None else None
+
+    def keeps_nothing(self, kind: Kind, files: Iterable[str]) -> bool:
+        """Whether the code of these files reaches nothing that one call may leave for another."""
+        return self._views[kind].keeps_nothing(files)
+
+    def _code_stamp(self, file: str) -> str:
+        """A hash of what a file does, wherever that stands in it; else of all of it."""
+        code = self.code_units(file)
+        return self.stamp(file) if code is None else code.digest
+
     def shape(self) -> str:
         """A hash of what the plans consist of, apart from the text."""
         plans = [
@@ -154,8 +177,18 @@ class CacheKeys:
             test = file in self._listing
             names = (tuple(plan.name.split(".")), *(_tails(file) if test else ()))
             comment_names = {tuple(name.split(".")) for site in plan.sites for name in site.names}
-            known.append(KnownFile(file, tuple(dict.fromkeys(names)), test, comment_names=tuple(sorted(comment_names))))
-        known += [KnownFile(file, _tails(file), test=True) for file in self._listing if file not in self._planned]
+            known.append(
+                KnownFile(
+                    file,
+                    tuple(dict.fromkeys(names)),
+                    test,
+                    comment_names=tuple(sorted(comment_names)),
+                    idle=test and not plan.claimed,
+                )
+            )
+        known += [
+            KnownFile(file, _tails(file), test=True, idle=True) for file in self._listing if file not in self._planned
+        ]
         return known + [KnownFile(file, outside=True) for file in always if file not in self._planned]
 
     def _outlines(self, known: Iterable[KnownFile]) -> list[list[str]]:

@@ -7,7 +7,7 @@ import itertools
 import time
 from collections.abc import Container, Iterable, Mapping, Sequence
 
-from shapecheck.model import PRINTING, Call, Evaluation, FunctionKey, Point, is_left_out, is_test_file
+from shapecheck.model import PRINTING, SNIPPET, Call, Evaluation, FunctionKey, Point, is_left_out, is_test_file, weakest
 from shapecheck.worker.messages.entry_messages import (
     AbsentImport,
     AskImportEffects,
@@ -18,7 +18,8 @@ from shapecheck.worker.messages.entry_messages import (
 )
 from shapecheck.worker.messages.plans import EntryPlan, ModulePlan
 from shapecheck.worker.result_cache import EntryRecord
-from shapecheck.worker.run_state import RunState, Trouble
+from shapecheck.worker.run_result import Trouble
+from shapecheck.worker.run_state import RunState
 from shapecheck.worker.shard_split import Shard, split_keys
 from shapecheck.worker.worker_client import RequestTimeoutError, WorkerEndedError, WorkerHandle
 
@@ -49,6 +50,7 @@ class EntryPhase:
     ) -> None:
         self.conduct, self.deadline, self.shard = conduct, deadline, shard
         self.unseen = unseen_paths(conduct.plans)
+        self.completed: Scopes = set()  # evaluated to their ends, with arguments that may prove something
         for run in shown:
             self._see(run)
         self.covered = set(covered)  # evaluated in general
@@ -152,7 +154,7 @@ class EntryPhase:
         for index, entry in enumerate(self.entries or ()):
             if index >= self.accepted and index not in self.results:
                 self.conduct.result.cut += 1
-                self._accept(index, (_failed_evaluation(entry, reason),))
+                self._accept(index, (entry.not_evaluated(reason),))
 
     def _import(self, worker: WorkerHandle, plan: ModulePlan) -> bool:
         """Import a module, if there is time for it; false if that ended the worker."""
@@ -209,7 +211,7 @@ class EntryPhase:
             elif (shown := self._recall(entry)) is not None:
                 self.recalled.append(f"entry:{entry.key}")
                 self.records[entry.key] = shown
-                if shown[2]:
+                if shown[2] and entry.origin != SNIPPET:
                     self._trouble(entry, shown[2])
                 self._accept(self.next, shown[0], shown[1])
             elif time.monotonic() > self.deadline and entry.origin not in _USERS:
@@ -222,7 +224,7 @@ class EntryPhase:
     def _leave_out(self, index: int) -> None:
         """Leave out an entry for which there is no time, or not enough."""
         self.conduct.result.cut += 1
-        self._accept(index, (_failed_evaluation((self.entries or ())[index], CUT),))
+        self._accept(index, ((self.entries or ())[index].not_evaluated(CUT),))
 
     def _recall(self, entry: EntryPlan) -> EntryRecord | None:
         if entry.key not in self._recollections:
@@ -251,7 +253,7 @@ class EntryPhase:
                 if limit < self.conduct.timeout and time.monotonic() - began > _SQUEEZED * limit:
                     self.conduct.memory.lasting = False  # with more time it may show more
                 else:
-                    self.conduct.memory.store_entry(entry, (answer.runs, answer.touched, ""))
+                    self.conduct.memory.store_entry(entry, (answer.runs, answer.touched, ""), reads=answer.reads)
             self._accept(task, answer.runs, answer.touched)
 
     def on_worker_end(self, task: int, error: WorkerEndedError) -> None:
@@ -292,13 +294,17 @@ class EntryPhase:
         """
         if self.shard is not None:
             return False
+        if entry.origin == SNIPPET:
+            return self.completed.issuperset(entry.reaches)
         if entry.origin not in ("model", "function") or entry.body is None:
             return False
         return entry.body in self.covered and not self.unseen.get(entry.body)
 
-    def _see(self, run: Iterable[Evaluation]) -> None:
+    def _see(self, run: Sequence[Evaluation]) -> None:
         for call in (call for evaluation in run for call in evaluation.calls if call.complete):
             self.unseen.get((call.path, call.scope), set()).difference_update(_shown_by(call))
+        sound = (evaluation for evaluation in run if weakest(evaluation.assumptions) != "invented")
+        self.completed |= {(c.path, c.scope) for evaluation in sound for c in evaluation.calls if c.complete}
 
     def _accept(self, index: int, result: tuple[Evaluation, ...], touched: TouchedFunctions = ()) -> None:
         self.results[index], self._touched[index] = result, touched
@@ -320,7 +326,7 @@ class EntryPhase:
             self.runs += [tuple(same) for _, same in itertools.groupby(found, key=lambda each: each.target)]
             for evaluation in found:
                 scopes = {(call.path, call.scope) for call in evaluation.calls}
-                if evaluation.origin == "script":  # which has sizes of its own, as a test has
+                if evaluation.origin in ("script", SNIPPET):  # which has sizes of its own, as a test has
                     self.tested |= scopes
                 elif evaluation.status != "failed" and evaluation.origin != PRINTING:
                     self.covered |= scopes
@@ -332,8 +338,9 @@ class EntryPhase:
 
     def _note_stopped(self, index: int, reason: str, *, repeats: bool, touched: TouchedFunctions | None = None) -> None:
         entry = (self.entries or ())[index]
-        runs = (_failed_evaluation(entry, f"it {reason}"),)
-        self._trouble(entry, reason)
+        runs = (entry.not_evaluated(f"it {reason}"),)
+        if entry.origin != SNIPPET:
+            self._trouble(entry, reason)
         self.records[entry.key] = (runs, touched or (), reason)
         if self.conduct.memory is not None and repeats:
             self.conduct.memory.store_entry(entry, (runs, touched or (), reason), known=touched is not None)
@@ -360,17 +367,3 @@ def unseen_paths(plans: Iterable[ModulePlan]) -> dict[FunctionKey, set[Point | i
 def _shown_by(call: Call) -> set[Point | int]:
     """The paths that a call came by, and the sites of which it shows more than a default that stands for an array."""
     return {*call.paths, *(each.site for each in call.observations if not is_left_out(each.value))}
-
-
-def _failed_evaluation(entry: EntryPlan, reason: str) -> Evaluation:
-    return Evaluation(
-        target=entry.target,
-        origin=entry.origin,
-        path=entry.path,
-        line=entry.line,
-        mode="symbolic",
-        status="failed",
-        reason=reason,
-        calls=(),
-        tried=0,
-    )

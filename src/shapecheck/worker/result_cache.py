@@ -1,9 +1,11 @@
 """What earlier runs showed, entry by entry, and whether it still holds.
 
-A result holds as long as the files are the same whose functions ran for it (the probes tell), the test file or module
-that it belongs to, all names of the project that the code of these files may reach, and what all of a project's
-results depend on: the environment, the settings, and what modules do on import besides binding names. Files whose
-functions run on import count with their whole content.
+A result holds as long as the code of the files is the same whose functions ran for it (the probes tell), the test file
+or module that it belongs to, all names of the project that the code of these files may reach, and what all of a
+project's results depend on: the environment, the settings, and what modules do on import besides binding names. Files
+whose functions run on import count with all of their code. Where nothing lasts from one call to the next, the bodies
+of functions that did not run, and were not read, do not count. Where code only stands elsewhere now, so does what it
+showed.
 
 Where machines share the results, each is kept under a name that says all of this: what one branch or environment writes
 does not displace what another one has, and no copy is older than what it is a copy of.
@@ -11,17 +13,19 @@ does not displace what another one has, and no copy is older than what it is a c
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from shapecheck.model import Evaluation, FunctionKey
+from shapecheck.model import SNIPPET, Evaluation, FunctionKey, Snippet
 from shapecheck.worker.cache_keys import CacheKeys, FileHashes, Files, Kind, digest
-from shapecheck.worker.messages.entry_messages import ImportEffects
+from shapecheck.worker.code_units import MovedFile, Mover, find_move, kept_units
+from shapecheck.worker.messages.entry_messages import ImportEffects, SourceRead
 from shapecheck.worker.messages.plans import EntryPlan, ModulePlan, SettingValue
 from shapecheck.worker.messages.suite_messages import TestPlan, TestResult
 from shapecheck.worker.messages.wire import dump, load
-from shapecheck.worker.run_state import Trouble
+from shapecheck.worker.run_result import Trouble
 
 __all__ = ["CachedCollection", "EntryRecord", "FileHashes", "Files", "ResultCache"]
 
@@ -86,6 +90,8 @@ class _FreshResults:
     files: tuple[str, ...]
     also: str
     result: object
+    functions: frozenset[FunctionKey] | None = None  # on which alone it depends, if that is known
+    reads: tuple[SourceRead, ...] = ()
 
 
 class ResultCache:
@@ -103,7 +109,10 @@ class ResultCache:
         listing: Mapping[str, str],
         surroundings: Mapping[str, str],
         state: str = "",
+        snippets: Sequence[Snippet] = (),
     ) -> None:
+        self._snippets = [each.key for each in snippets]
+        self._shown_in = {each.path: os.path.realpath(each.file) for each in snippets}
         self._texts, self._name, self._hashing, self._state = texts, name, hashing, state
         self._plans = {plan.path: plan for plan in plans}
         self._cache_keys = CacheKeys(hashing, self._plans, listing, surroundings)
@@ -146,9 +155,10 @@ class ResultCache:
         ):
             self.collected = CachedCollection(index["tests"], tuple(index["problems"]), index["settings"])
         shape = (cache_keys.imports, cache_keys.shape())
+        listed = index["listed"] and list(index["snippets"]) == self._snippets
         if index["shape"] == cache_keys.shape():
             self.known_entries = tuple(map(self._with_current_line, index["entries"]))
-        if index["listed"] and (index["imports"], index["shape"]) == shape and self._is_same(index["lines"]):
+        if listed and (index["imports"], index["shape"]) == shape and self._is_same(index["lines"]):
             self.entries = tuple(map(self._with_current_line, index["entries"]))
             self.modules = dict(index["modules"])
             self.troubles = tuple(Trouble(*t) for t in index["troubles"])
@@ -183,12 +193,25 @@ class ResultCache:
     def test(self, plan: TestPlan) -> TestResult | None:
         """What a test showed, if that still holds."""
         found = self._valid(plan)
-        return found if isinstance(found, TestResult) else None
+        if found is None or not isinstance(found[0], TestResult):
+            return None
+        try:
+            return found[0] if found[1] is None else found[1].test(found[0])
+        except LookupError:
+            return None
 
     def entry(self, plan: EntryPlan) -> EntryRecord | None:
         """What an entry showed, if that still holds."""
         found = self._valid(plan)
-        return None if found is None else (found[0], found[1], found[2])
+        if found is None:
+            return None
+        (runs, touched, end), mover = found
+        if mover is None:
+            return runs, touched, end
+        try:
+            return tuple(map(mover.evaluation, runs)), tuple(map(mover.function, touched)), end
+        except LookupError:
+            return None
 
     def store_test(self, plan: TestPlan, result: TestResult, *, ended: bool = False) -> None:
         """Remember a test. Of one that did not come to its own end nobody knows which files it needs: of all."""
@@ -196,12 +219,21 @@ class ResultCache:
         files = self._files(result.touched, runs, [*plan.files, *(self._cache_keys.all_files() if ended else ())])
         self._new[f"test:{plan.key}"] = _FreshResults("tests", files, self._also(plan, self._new_imports), result)
 
-    def store_entry(self, plan: EntryPlan, shown: EntryRecord, *, known: bool = True) -> None:
-        """Remember an entry. If it is not `known` what ran for it, it needs all files."""
-        own = [self._plans[plan.path].file] if plan.path in self._plans else []
+    def store_entry(
+        self, plan: EntryPlan, shown: EntryRecord, *, known: bool = True, reads: tuple[SourceRead, ...] = ()
+    ) -> None:
+        """Remember an entry, and whose source was read for it. If it is not `known` what ran, it needs all files."""
+        own = [*plan.files, *([self._plans[plan.path].file] if plan.path in self._plans else [])]
+        own += [self._plans[path].file for path, _ in reads if path in self._plans]
+        if plan.origin == SNIPPET:  # what could not run may do so after any edit
+            known = known and all(evaluation.status == "ok" for evaluation in shown[0])
         files = self._files(shown[1], [shown[0]], [*own, *(() if known else self._cache_keys.all_files())])
         also = self._also(plan, self._new_imports)
-        self._new[f"entry:{plan.key}"] = _FreshResults("entries", files, also, list(shown))
+        is_apart = known and plan.origin not in ("script", SNIPPET)  # whose own code is not in functions
+        functions = {*shown[1], *((call.path, call.scope) for run in shown[0] for call in run.calls)}
+        self._new[f"entry:{plan.key}"] = _FreshResults(
+            "entries", files, also, list(shown), frozenset(functions) if is_apart else None, reads
+        )
 
     def agreed_durations(self, total: int) -> Mapping[str, float]:
         """The seconds that tests and entries took, by which `total` shards of the present files are split.
@@ -260,6 +292,7 @@ class ResultCache:
             deps = {file: cache_keys.stamp(file) for file in new.files}
             dependencies = cache_keys.code_key(new.kind, new.files)
             value = {"base": cache_keys.base(new.kind), "deps": deps, "dependencies": dependencies, "also": new.also}
+            value["code"] = self._kept_code(new)
             self._write(self._address(new.kind, slot, new.files, new.also), {**value, "result": new.result})
         self._write_files()
         self.complete = self.lasting and listed and collected.whole
@@ -279,6 +312,7 @@ class ResultCache:
                 "listing": self._listing,
                 "beside": {file: cache_keys.stamp(file) for file in sorted(beside)},
                 "shape": cache_keys.shape(),
+                "snippets": self._snippets,
                 "tests": list(collected.tests),
                 "problems": list(collected.problems),
                 "settings": dict(collected.settings),
@@ -302,7 +336,24 @@ class ResultCache:
         """Whether what it showed is remembered, and still holds."""
         return (self.test(plan) if isinstance(plan, TestPlan) else self.entry(plan)) is not None
 
-    def _valid(self, plan: TestPlan | EntryPlan) -> Any:
+    def _kept_code(self, new: _FreshResults) -> dict[str, object]:
+        """Of each planned file that a result depends on, the parts of its code that matter, and a hash of all of it."""
+        found: dict[str, object] = {}
+        paths = {plan.file: path for path, plan in self._plans.items()}
+        is_open = new.functions is None or not self._cache_keys.keeps_nothing(new.kind, new.files)
+        for file in new.files:
+            code = self._cache_keys.code_units(file)
+            if code is None or self._texts.is_shared:
+                continue
+            functions = [scope for path, scope in new.functions or () if path == paths[file]]
+            reads = [line for path, line in new.reads if path == paths[file]]
+            needed = None if is_open else code.names_around(functions, reads)
+            names = code.units if needed is None else needed
+            found[file] = ("" if needed is not None else code.digest, kept_units(code, names))
+        return found
+
+    def _valid(self, plan: TestPlan | EntryPlan) -> tuple[Any, Mover | None] | None:
+        """What it showed, and what moves that to where the code is now, if it has moved."""
         kind, slot = _place_of(plan)
         also = self._also(plan, self._imports)
         if kind not in self._bases or (self._texts.is_shared and slot not in self._known_files):
@@ -311,10 +362,33 @@ class ResultCache:
         found = self._load(address)
         if found is None or found.get("base") != self._bases[kind] or found["also"] != also:
             return None
-        if not self._is_same(found["deps"]) or found["dependencies"] != self._cache_keys.code_key(kind, found["deps"]):
+        if found["dependencies"] != self._cache_keys.code_key(kind, found["deps"]):
+            return None
+        moves = self._moves(kind, found["deps"], found["code"])
+        if moves is None:
             return None
         self._found_at[slot] = address
-        return found["result"]
+        return found["result"], Mover(moves) if moves else None
+
+    def _moves(self, kind: Kind, stamps: Mapping[str, str], kept: Mapping[str, Any]) -> Mapping[str, MovedFile] | None:
+        """How the code of files has moved, by path; None if some of it that matters has changed."""
+        keys = self._cache_keys
+        changed = [file for file, stamp in stamps.items() if keys.stamp(file) != stamp]
+        paths = {plan.file: path for path, plan in self._plans.items()}
+        moves = {}
+        for file in changed:
+            code = keys.code_units(file)
+            if code is None or file not in kept:
+                return None
+            whole, units = kept[file]
+            if whole not in ("", code.digest) or not (whole or keys.keeps_nothing(kind, stamps)):
+                return None
+            move = find_move(units, code)
+            if move is None:
+                return None
+            if not move.is_still:
+                moves[paths[file]] = move
+        return moves
 
     def _address(self, kind: Kind, slot: str, files: Iterable[str], also: str) -> str:
         """Where a result is kept that depends on these files, as they are now."""
@@ -362,7 +436,8 @@ class ResultCache:
             paths.update(call.caller.path for call in evaluation.calls if call.caller is not None)
             if evaluation.failure is not None and evaluation.failure.frame is not None:
                 paths.add(evaluation.failure.frame.path)
-        return tuple(sorted({*own, *(self._plans[path].file for path in paths if path in self._plans)}))
+        known = {**self._shown_in, **{path: self._plans[path].file for path in paths if path in self._plans}}
+        return tuple(sorted({*own, *(known[path] for path in paths if path in known)}))
 
     def _with_current_line(self, entry: EntryPlan) -> EntryPlan:
         """An entry with the line on which it now stands."""

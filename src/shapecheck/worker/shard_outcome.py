@@ -14,7 +14,8 @@ from shapecheck.worker.entry_phase import EntryPhase
 from shapecheck.worker.messages.plans import EntryPlan, ModulePlan, WorkerSettings
 from shapecheck.worker.messages.suite_messages import TestPlan, TestResult
 from shapecheck.worker.result_cache import EntryRecord
-from shapecheck.worker.run_state import RunResult, RunState, Trouble
+from shapecheck.worker.run_result import RunResult, Trouble
+from shapecheck.worker.run_state import RunState
 from shapecheck.worker.test_phase import TestPhase, add_tests
 
 _OVER = float("-inf")  # a replay evaluates nothing, as if its time had been over from the start

@@ -14,7 +14,8 @@ from shapecheck.worker.entry_phase import EntryPhase, Scopes
 from shapecheck.worker.messages.plans import ModulePlan, WorkerSettings
 from shapecheck.worker.pool import Phase, Spare, WorkerPool
 from shapecheck.worker.result_cache import CachedCollection, ResultCache
-from shapecheck.worker.run_state import Progress, RunResult, RunState, Trouble
+from shapecheck.worker.run_result import RunResult, Trouble
+from shapecheck.worker.run_state import Progress, RunState
 from shapecheck.worker.shard_outcome import ShardOutcome, outcome_of
 from shapecheck.worker.shard_split import Shard
 from shapecheck.worker.spawn import Start

@@ -24,7 +24,8 @@ from shapecheck.worker.messages.suite_messages import (
     TestResult,
 )
 from shapecheck.worker.result_cache import CachedCollection
-from shapecheck.worker.run_state import RunResult, RunState
+from shapecheck.worker.run_result import RunResult
+from shapecheck.worker.run_state import RunState
 from shapecheck.worker.shard_split import Shard, split_keys
 from shapecheck.worker.worker_client import RequestTimeoutError, WorkerEndedError, WorkerHandle
 

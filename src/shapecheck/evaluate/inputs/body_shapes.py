@@ -166,12 +166,14 @@ class _ParameterShapes:
         for group in dict.fromkeys(self._facts.equal_shapes):
             ranks = [rank for each in sorted(group) if (rank := self._rank(each)) is not None]
             sets += [{(each, number) for each in group} for number in range(ranks[0] if ranks else 0)]
-        sets += [{(name, number)} for name, fact in self._facts.parameters.items() for number in fact.names]
+        facts = self._facts.parameters
+        sets += [{(name, number)} for name, fact in facts.items() for number in {**fact.letters, **fact.names}]
         for axes in _merge(sets):
             names = [self._written_axis(axis) for axis in sorted(axes)]
-            names += [self._facts.parameters[name].names.get(number, "") for name, number in sorted(axes)]
+            names += [facts[name].names.get(number, "") for name, number in sorted(axes)]
+            letters = [facts[name].letters.get(number, "") for name, number in sorted(axes)]
             first, number = min(axes)
-            self._names.update(dict.fromkeys(axes, next(filter(None, names), f"{first}{number}")))
+            self._names.update(dict.fromkeys(axes, next(filter(None, names + letters), f"{first}{number}")))
             self._said |= axes if any(names) else set()
 
     def _written_axis(self, axis: Axis) -> str:

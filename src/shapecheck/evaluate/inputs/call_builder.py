@@ -44,6 +44,8 @@ from shapecheck.evaluate.inputs.signature_facts import (
     integers_of,
     made_specs,
     missing_parameters,
+    namesake_sizes,
+    property_sizes,
     ranks_of,
     says_nothing,
     size_defaults,
@@ -332,13 +334,16 @@ class CallBuilder:
             if instance is not None:
                 model, known, construction = instance(trial)
                 if not isinstance(model, LazyCall):
-                    known = {**known, **attribute_sizes(specs, "self", model)}
+                    known = {**property_sizes(specs, model), **known, **attribute_sizes(specs, "self", model)}
+                known = {**namesake_sizes(specs, claimed, known), **known}
             self._own(known, model)
             first = () if instance is None else (model,)
             named = [*specs, *optional]
             assignment = self._assignment(trial, {**constants, **known, **self.models.pinned}, named, divisors)
             synthesis = self._synthesis(assignment, trial.invention, trial.choices)
             synthesis.integers.chosen.update(known)
+            if construction is not None:
+                synthesis.integers.avoid(construction.integers)
             replaced = {n: synthesis.integers.choose(n) for n, _ in defaults if default_key(n) in dict(trial.choices)}
             given = {"state": None} if first and takes_state(function, model) else {}
             args, kwargs = synthesis.arguments(
@@ -354,6 +359,7 @@ class CallBuilder:
                 chosen=assignment.chosen_sizes(),
                 integers={**chosen, **synthesis.made_up, **known},
                 arguments=frozenset(missing_parameters(function, known)) & chosen.keys() - known.keys(),
+                lengths=frozenset(length for each in inventors for length in each.values.lengths),
                 assumptions=_inventions(inventors, assignment.tied_sizes()),
                 shared=assignment.shared_names(construction.assignment) if construction is not None else (),
                 apart=self._apart(),

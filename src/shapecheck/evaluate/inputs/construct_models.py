@@ -8,14 +8,15 @@ from shapecheck.evaluate.framework_protocol import deferred_classes, is_abstract
 from shapecheck.evaluate.inputs import abstract_call
 from shapecheck.evaluate.inputs.abstract_call import LazyCall
 from shapecheck.evaluate.inputs.body_shapes import body_shapes
+from shapecheck.evaluate.inputs.call_sites import CallSites
 from shapecheck.evaluate.inputs.choices import ArgumentChoices, Choices
 from shapecheck.evaluate.inputs.failure_reasons import describe_error, is_own, trace_of
-from shapecheck.evaluate.inputs.made_integers import CONSTRUCTIONS
+from shapecheck.evaluate.inputs.made_integers import AS_CALLED, CONSTRUCTIONS
 from shapecheck.evaluate.inputs.random_keys import Keys
 from shapecheck.evaluate.inputs.signature_facts import Descriptions, integers_of, only_integers, specs_of
 from shapecheck.evaluate.inputs.size_assignment import CONSTRUCTOR_VARIANT, InventedSizes, SizeAssignment
 from shapecheck.evaluate.inputs.synthesis import Synthesis
-from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
+from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError, NotCalledError
 from shapecheck.evaluate.inputs.user_examples import ExampleError
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.probes.absent_packages import AbsentPackageError
@@ -46,7 +47,9 @@ class Models:
         build: Callable[[LazyCall], object] | None = None,
         claimed: Callable[[object], tuple[frozenset[str], ...]] = lambda function: (),
         ranks: Callable[[object], Mapping[str, int]] = lambda function: {},
+        call_sites: CallSites | None = None,
     ) -> None:
+        self.call_sites = call_sites or CallSites()
         self.build, self.has_values = build or abstract_call.build, build is not None
         self.pinned, self.described, self.claimed, self.subclasses = pinned, described, claimed, subclasses
         self.made, self.constructions = made or InventedSizes(), constructions
@@ -112,6 +115,8 @@ class Models:
         synthesis = self.synthesis(sizes, construction, invention, ArgumentChoices(choices, "self."))
         body = body_shapes(function, {}, self.ranks(function))
         args, kwargs = synthesis.arguments(function, {}, init, body, constructing=True)
+        if construction == AS_CALLED and not synthesis.took_from_calls:
+            raise NotCalledError(f"nothing calls {function.__name__} with known values")
         return LazyCall(function, args, kwargs), synthesis
 
     def synthesis(
@@ -132,6 +137,7 @@ class Models:
             keys=self.keys,
             choices=choices,
             ranks=self.ranks,
+            call_sites=self.call_sites,
         )
 
     def recall(self, construction: int) -> None:

@@ -8,6 +8,8 @@ import textwrap
 from dataclasses import dataclass
 from typing import Any
 
+from shapecheck.evaluate.inputs.source_reads import note_read
+
 
 @dataclass(frozen=True)
 class DefiningSource:
@@ -20,6 +22,7 @@ class DefiningSource:
 def defining_source(value: Any) -> DefiningSource | None:
     """The source of a function or class; None where there is none, or none that is Python by itself."""
     try:
+        note_read(value)
         lines, first = inspect.getsourcelines(value)
         return DefiningSource(ast.parse(textwrap.dedent("".join(lines))).body[0], first)
     except (OSError, TypeError, SyntaxError, ValueError, IndexError, AttributeError):  # of what stands for its module

@@ -115,10 +115,15 @@ class KnownCalls:
         if "..." in tokens:
             self._known.facts[name].need(len(tokens) - 1)
             return
-        self._known.facts[name].admit((len(tokens),))
+        fact = self._known.facts[name]
+        fact.admit((len(tokens),))
+        given = {keyword.arg: keyword.value for keyword in node.keywords}
         for number, axis in enumerate(tokens):
-            if axis.isidentifier() or axis == "1":
-                self._known.facts[name].names.setdefault(number, axis)
+            size = self._known.constant(given[axis]) if axis in given else None
+            if axis.isdigit() or size is not None:
+                fact.names.setdefault(number, axis if size is None else str(size))
+            elif axis.isidentifier():
+                fact.letters.setdefault(number, axis)
 
     def _checker(self, what: str, node: ast.Call) -> None:
         """The assertions of chex, and of whoever calls theirs the same."""

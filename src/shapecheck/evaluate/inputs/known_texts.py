@@ -14,6 +14,7 @@ from typing import Any
 from shapecheck.evaluate.inputs.body_shapes import compared_texts
 from shapecheck.evaluate.inputs.defining_source import defining_source
 from shapecheck.evaluate.inputs.parameter_facts import literal_text
+from shapecheck.evaluate.inputs.source_reads import note_read
 
 _ENTRY = re.compile(r"^[ \t]*(?:[-*][ \t]*)?[`*:]*(?:param )?{name}[`*]*[ \t]*(?=[:(,-]|$)", re.MULTILINE)
 _NEXT = r"^[ \t]*(?:[-*][ \t]*)?[`*:]*(?:param )?\w+[`*]*[ \t]*(?:\([^)\n]*\))?[ \t]*:|^[ \t]*$"
@@ -33,6 +34,7 @@ def known_texts(function: Callable[..., object], parameter: str) -> tuple[str, .
 
 def reaches_out(function: Callable[..., object]) -> bool:
     """Whether the code of a function may write files, or reach others, by names that it is given."""
+    note_read(_body(function))
     code = getattr(_body(function), "__code__", None)
     return code is not None and not (_REACHING | _REACHING_TOO).isdisjoint(code.co_names)
 

@@ -13,12 +13,20 @@ from shapecheck.evaluate.inputs.size_assignment import InventedSizes
 ALL_EQUAL: Final = 2
 DEFAULTS_KEPT: Final = 1
 OVER_NONE: Final = 3
-CONSTRUCTIONS: Final = (0, DEFAULTS_KEPT, OVER_NONE, ALL_EQUAL)
+AS_CALLED: Final = 4
+CONSTRUCTIONS: Final = (0, DEFAULTS_KEPT, OVER_NONE, ALL_EQUAL, AS_CALLED)
 """How integers of constructors are chosen, in the order of trying: 0 distinct sizes even over defaults, 1 defaults
-kept, 3 as 0 but with sizes for integers that default to None, 2 all plain sizes equal."""
+kept, 3 as 0 but with sizes for integers that default to None, 2 all plain sizes equal, 4 as the project's own calls
+write them, and all other literals too."""
 
-DEFAULTS_FIRST: Final = (DEFAULTS_KEPT, 0, OVER_NONE, ALL_EQUAL)
+DEFAULTS_FIRST: Final = (DEFAULTS_KEPT, 0, OVER_NONE, ALL_EQUAL, AS_CALLED)
 """The same for what is to be shown as it is: integers that have defaults keep them if that goes."""
+
+
+_SIZES: Final = (name_hints.CONSTRUCTOR_SIZES, name_hints.ODD_SIZES, name_hints.OTHER_SIZES)
+ODD: Final = 1
+EVEN: Final = 2
+"""Inventions, by which sizes they have: odd ones, and, where these do not divide, even ones again."""
 
 
 class IntegerChoices:
@@ -64,6 +72,10 @@ class IntegerChoices:
             self._settings -= is_config
             self.inside.pop()
 
+    def avoid(self, others: IntegerChoices) -> None:
+        """Choose no size that these have chosen: those inside of the instance whose method is called."""
+        self._used.update(others.chosen.values())
+
     def choose(self, name: str) -> int:
         """A size for the integer `name`: pinned, particular to the name, or distinct from all others."""
         if not self.inside or self._settings or name in self.pinned or name_hints.particular_size(name) is not None:
@@ -89,10 +101,12 @@ class IntegerChoices:
     def _invent(self, name: str) -> int:
         if self.variant in (0, DEFAULTS_KEPT) and name in self._made.integers and not self.invention:
             return self._made.integers[name]
-        particular = name_hints.particular_size(name, self.invention)
-        if particular is not None:
-            return particular
-        sizes = name_hints.ODD_SIZES if self.invention else name_hints.CONSTRUCTOR_SIZES
+        particular = name_hints.particular_sizes(name, self.invention)
+        if particular:
+            taken = {size for other, size in self.chosen.items() if other != name}
+            distinct = [size for size in particular if size not in taken]
+            return distinct[0] if distinct and self.variant in (0, OVER_NONE) else particular[0]
+        sizes = _SIZES[min(self.invention, len(_SIZES) - 1)]
         if self.variant == ALL_EQUAL:
             return sizes[0]
         taken = {*self._used, *self._made.integers.values()}

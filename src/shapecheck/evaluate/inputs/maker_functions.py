@@ -15,6 +15,8 @@ import types
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from shapecheck.evaluate.inputs.source_reads import note_module_read
+
 _DEPTH = 4  # functions that hand a parameter on to each other
 _VERBS = r"(?:init|initial|initiali[sz]e|make|create|build|new|get|random|default|empty|reset)"
 _PARAMETERS = re.compile(r"(?:^|_)(?:params?|parameters|weights|variables)$")
@@ -45,6 +47,7 @@ def makers_of(function: Callable[..., object], parameter: str) -> Sequence[Maker
     module = sys.modules.get(str(getattr(own, "__module__", "")))
     if module is None or not isinstance(own, (types.FunctionType, type)):
         return ()
+    note_module_read(module.__name__)
     source = _sources.get(module.__name__)
     if source is None or source.module is not module:
         source = _sources[module.__name__] = _ModuleSource.of_module(module)

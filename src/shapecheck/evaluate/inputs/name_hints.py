@@ -9,24 +9,34 @@ from collections.abc import Collection
 # are equal, double or half of each other. Free dims take other primes (see `sizes`).
 CONSTRUCTOR_SIZES = (48, 80, 112, 176, 208, 272, 304, 368, 464, 496, 592, 656, 688, 752, 848, 944)
 # Others for another look at the same model, odd ones: what holds only since a size is even shows.
+OTHER_SIZES = (96, 144, 240, 336, 400, 528, 624, 720, 816, 912, 1008, 1040, 1104, 1136, 1168, 1200)  # multiples of 16
 ODD_SIZES = (105, 165, 195, 255, 285, 345, 435, 465, 555, 615, 645, 705, 795, 885, 915, 1005)
 
-# Name -> the size that it wants, and another for a second look.
+# Name -> the size that it wants, and another for a second look; where several sizes will do, the first for the first
+# name of this kind, and so on: a height that is a width as well shows no mix-up.
 _RULES = (
-    (r"(^|_)(n_?)?(layers?|blocks?|depths?|repeats?|stages?|iters?|iterations|levels|rounds|num_layers)$", 2, 2),
-    (r"(^|_)(n_?|num_?)?(kv|key_value)_?(heads?|groups?)$", 2, 5),
-    (r"(^|_)(top_?k|k_top|n_?select|num_selected)", 2, 5),
-    (r"heads?$|^(n_?|num_?)?heads?$|^nh$", 4, 15),
-    (r"groups?$", 2, 5),
+    (
+        r"(^|_)(n_?)?(layers?|blocks?|depths?|repeats?|stages?|iters?|iterations|levels|rounds|num_layers)$",
+        (2, 3),
+        (2, 3),
+    ),
+    (r"(^|_)(n_?|num_?)?(kv|key_value)_?(heads?|groups?)$", (2, 4), (5, 3)),
+    (r"(^|_)(top_?k|k_top|n_?select|num_selected)", (2, 3), (5, 6)),
+    (r"heads?$|^(n_?|num_?)?heads?$|^nh$", (8, 4), (15, 3)),
+    (r"groups?$", (2, 8, 4), (5, 3, 15)),
     (r"kernel|filter_size|window(_size)?$", 3, 5),
     (r"stride|dilation|rate$", 1, 1),
     (r"^(padding|pad|offset|start|axis|dim_axis)$", 0, 0),
-    (r"patch", 4, 9),
-    (r"(img|image|input|spatial)_?(size|res|resolution|height|width)?$|^(height|width|resolution|res)$", 64, 63),
+    (r"patch", (4, 8), (9, 3)),
+    (
+        r"(img|image|input|spatial)_?(size|res|resolution|height|width)?$|^(height|width|resolution|res)$",
+        (64, 96, 160),
+        (63, 99, 135),
+    ),
     (
         r"max_?(len|length|seq|pos|position|tokens|steps|time)|(context|block)_?(len|length|size|window)$|seq_?len|n_?ctx",
-        1024,
-        900,
+        (1024, 768, 640),
+        (900, 810, 720),
     ),
     (r"expan|factor|mult|ratio|growth|multiplier", 3, 7),
     (r"(num|n)_spatial_dims?$|^ndim$|^rank$", 2, 2),
@@ -72,12 +82,18 @@ _INTEGER_ARRAY = re.compile(
 _BOOLEAN_ARRAY = re.compile(r"(mask|done|terminal|is_|valid|flag|resets?$|padding$)", re.IGNORECASE)
 
 
-def particular_size(name: str, invention: int = 0) -> int | None:
-    """The size that integers of this name want (2 layers, 4 heads, kernel 3), or None for a plain size."""
+def particular_sizes(name: str, invention: int = 0) -> tuple[int, ...]:
+    """The sizes that integers of this name want (2 layers, 4 heads, kernel 3), the best first; none for a plain one."""
     for pattern, sizes in _COMPILED:
         if pattern.search(name):
-            return sizes[bool(invention)]
-    return None
+            found = sizes[bool(invention)]
+            return found if isinstance(found, tuple) else (found,)
+    return ()
+
+
+def particular_size(name: str, invention: int = 0) -> int | None:
+    """The best of these sizes, or None for a plain size."""
+    return next(iter(particular_sizes(name, invention)), None)
 
 
 def is_fixed(name: str) -> bool:
@@ -103,7 +119,7 @@ def is_count(name: str) -> bool:
 
 def may_replace(name: str) -> bool:
     """Whether a default of this name gives way: to a distinct size, or to fewer layers and heads that divide it."""
-    return is_size_like(name) or (particular_size(name) in (2, 4) and _REPEATS.search(name) is not None)
+    return is_size_like(name) or (particular_size(name) in (2, 8) and _REPEATS.search(name) is not None)
 
 
 def is_dtype(name: str) -> bool:

@@ -15,13 +15,15 @@ class BodyFact:
     """What the body asks of one parameter.
 
     `ranks` are the numbers of axes that it admits, the first one first, none if it says nothing; `least` is what it
-    needs at least. `names` are those that it gives to axes, `dtype` is one of jaxtyping's, or "". `texts` are those
-    that it compares the parameter with, `parts` the number of variables that it unpacks it into.
+    needs at least. `names` are those that it gives to axes, or their sizes; `letters` are those of a pattern, which are
+    that pattern's own. `dtype` is one of jaxtyping's, or "". `texts` are those that it compares the parameter with,
+    `parts` the number of variables that it unpacks it into.
     """
 
     ranks: tuple[int, ...] = ()
     least: int = 0
     names: dict[int, str] = field(default_factory=dict)
+    letters: dict[int, str] = field(default_factory=dict)
     dtype: str = ""
     is_array: bool = False
     texts: tuple[str, ...] = ()

@@ -21,7 +21,7 @@ VALUES = ("", "between 0 and 1", "between -1 and 0", "between 1 and 2")
 """What the values of arrays are, by `Trial.values`: the first has none."""
 _LEAST = (0, 0, -1, 1)
 
-_SECONDS = 1.0  # that such a run may take: nobody computes anything where arrays have no values
+_SECONDS = 1.0  # of the processor that such a run may take: nobody computes anything where arrays have no values
 _LARGEST = 4_000_000  # elements of all arrays
 _GOLDEN = (5**0.5 - 1) / 2  # multiples of it are spread evenly, and all are different
 
@@ -38,7 +38,7 @@ def with_values(kind: int, folders: Iterable[str]) -> Evaluate:
         if sum(int(np.prod(struct.shape)) for struct in structs) > _LARGEST:
             raise TooExpensiveError("its arrays are too large to be computed")
         try:
-            with time_limit(_SECONDS), read_only(os.devnull, protected, alone=True):
+            with time_limit(_SECONDS, of_processor=True), read_only(os.devnull, protected, alone=True):
                 function([_array(struct, kind) for struct in structs])
         except TimeLimitError:
             raise TooExpensiveError(f"it computes for more than {_SECONDS:g} seconds") from None

@@ -42,7 +42,12 @@ class RecordedCall:
 
     def own_sizes(self) -> frozenset[int]:
         """The sizes of the arrays that `self` holds."""
-        leaves = jax.tree_util.tree_leaves(self.arguments.get("self"))
+        try:
+            leaves = jax.tree_util.tree_leaves(self.arguments.get("self"))
+        except Exception as error:  # the user's own flattening, of what has changed since it was called
+            if is_own(error):
+                raise
+            return frozenset()
         return frozenset(d for leaf in leaves if is_array(leaf) for d in leaf.shape if isinstance(d, int))
 
 
@@ -54,6 +59,7 @@ def capture(function: object, frame: FrameType, known: Mapping[str, int]) -> Rec
     values = {name: frame.f_locals[name] for name in _parameters(frame.f_code) if name in frame.f_locals}
     try:
         arguments = jax.tree_util.tree_map(_abstract, values)
+        jax.tree_util.tree_leaves(arguments)  # which may be refused of arrays without values
     except Exception as error:  # the user's own flattening
         if is_own(error):
             raise

@@ -13,8 +13,11 @@ import jax
 from shapecheck.evaluate.framework_protocol import Classes, Framework, loaded_frameworks
 from shapecheck.evaluate.inputs.body_shapes import NO_SHAPES, BodyShape, with_named_axes
 from shapecheck.evaluate.inputs.name_hints import is_axis, is_key
+from shapecheck.evaluate.inputs.random_keys import key_types
 from shapecheck.evaluate.inputs.runtime_annotations import MISSING, annotation_of, array_type, holds_plain_array
 from shapecheck.evaluate.inputs.size_assignment import free_names
+from shapecheck.evaluate.inputs.source_reads import note_read
+from shapecheck.evaluate.inputs.ties import significant_words
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.probes.visible_sizes import computed_attribute
 from shapecheck.shapes import AnyDims, Bindings, SpecError, VariadicDim, match, parse_spec
@@ -125,7 +128,8 @@ def says_nothing(text: str) -> bool:
 def admits_several_ranks(function: Callable[..., object]) -> bool:
     """Whether some parameter may have one of several numbers of axes: `Float[Array, "d"] | Float[Array, "d d"]`.
 
-    The code rarely treats them all alike, and the names of such an alias are seldom those of the other arguments.
+    The code rarely treats them all alike, and the names of such an alias are seldom those of the other arguments. Of
+    random keys there are two kinds, which only differ in themselves.
     """
     try:
         parameters = inspect.signature(function).parameters
@@ -133,7 +137,7 @@ def admits_several_ranks(function: Callable[..., object]) -> bool:
         return False
     for name, parameter in parameters.items():
         annotation = annotation_of(function, name, parameter.annotation)
-        if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        if typing.get_origin(annotation) in (typing.Union, types.UnionType) and not all(key_types(annotation)):
             found = (array_type(member) for member in typing.get_args(annotation))
             if len({len(parse_spec(each.shape).dims) for each in found if each is not None}) > 1:
                 return True
@@ -152,6 +156,7 @@ def constants_of(function: Callable[..., object], specs: Sequence[str], describe
 
 def code_integers(function: Callable[..., object]) -> tuple[int, ...]:
     """The integers that the code of a function writes: it may divide sizes by them."""
+    note_read(function)
     found: list[int] = []
     todo = [getattr(inspect.unwrap(function), "__code__", None)]
     while todo:
@@ -218,6 +223,24 @@ def attribute_sizes(specs: Iterable[str], name: str, holder: object) -> dict[str
         if type(value) is int:
             found[path] = value
     return found
+
+
+def property_sizes(specs: Iterable[str], holder: object) -> dict[str, int]:
+    """The sizes that properties of an instance give for dims of their names."""
+    names = (name for name in free_names(specs) if isinstance(getattr(type(holder), name, None), property))
+    found = {name: computed_attribute(holder, name) for name in names}
+    return {name: value for name, value in found.items() if type(value) is int}
+
+
+def namesake_sizes(specs: Iterable[str], claimed: Iterable[str], known: Mapping[str, int]) -> dict[str, int]:
+    """The sizes of dims that have the words of an attribute which the claims of the same scope name.
+
+    Of `h: "Recurrent"` beside a result `"{self.recurrent_size}"`, where `known` has that.
+    """
+    attributes = [name.removeprefix("self.") for name in claimed if name.startswith("self.")]
+    sized = {significant_words(name): known[name] for name in attributes if name in known}
+    free = (name for name in free_names(specs) if name not in known)
+    return {name: sized[significant_words(name)] for name in free if significant_words(name) in sized}
 
 
 def only_integers(init: Mapping[str, object]) -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
 import inspect
 import operator
@@ -15,12 +16,13 @@ from shapecheck.evaluate.framework_protocol import is_abstract, module_name
 from shapecheck.evaluate.inputs import abstract_call, name_hints
 from shapecheck.evaluate.inputs.abstract_call import LazyCall
 from shapecheck.evaluate.inputs.body_shapes import NO_SHAPES, BodyShape, body_shapes, unpacked_parts
-from shapecheck.evaluate.inputs.choices import ArgumentChoices
+from shapecheck.evaluate.inputs.call_sites import CallSites, WrittenArray
+from shapecheck.evaluate.inputs.choices import ArgumentChoices, axes_text
 from shapecheck.evaluate.inputs.factories import factories_of
 from shapecheck.evaluate.inputs.known_numbers import number_kind
 from shapecheck.evaluate.inputs.known_texts import known_texts, reaches_out
 from shapecheck.evaluate.inputs.made_callables import protocol_call
-from shapecheck.evaluate.inputs.made_integers import DEFAULTS_KEPT, OVER_NONE, IntegerChoices
+from shapecheck.evaluate.inputs.made_integers import AS_CALLED, DEFAULTS_KEPT, OVER_NONE, IntegerChoices
 from shapecheck.evaluate.inputs.maker_functions import Maker, looks_up_keys, makers_of
 from shapecheck.evaluate.inputs.nested_arguments import cannot, classes_in, default_with, heads, split_nested
 from shapecheck.evaluate.inputs.random_keys import Keys, admits_key
@@ -46,6 +48,17 @@ SUPPLIED: Final = object()
 """Given in the place of an argument: one is made, though it may be left out."""
 
 
+@dataclasses.dataclass(frozen=True)
+class AsMember:
+    """Given in the place of an argument: one is made, as this member of its union has it."""
+
+    annotation: object
+
+    def __str__(self) -> str:
+        """`a tuple`."""
+        return "an array" if array_type(self.annotation) is not None else f"a {_name(self.annotation)}"
+
+
 class Synthesis:
     """Makes arguments under one assignment of sizes. `variant` says how integers are chosen (`CONSTRUCTIONS`).
 
@@ -66,8 +79,11 @@ class Synthesis:
         keys: Keys | None = None,
         choices: ArgumentChoices | None = None,
         ranks: Callable[[type], Mapping[str, int]] = lambda cls: {},
+        call_sites: CallSites | None = None,
     ) -> None:
         self.assignment = assignment
+        self.call_sites = call_sites or CallSites()
+        self.took_from_calls = False
         self.subclasses, self.described, self.ranks = subclasses, described, ranks
         self.keys = keys or Keys()
         self.choices = choices or ArgumentChoices()
@@ -122,11 +138,14 @@ class Synthesis:
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 continue
             is_given = parameter.name in given and parameter.kind is not parameter.POSITIONAL_ONLY
-            if is_given and given[parameter.name] is not SUPPLIED:
+            if is_given and given[parameter.name] is not SUPPLIED and not isinstance(given[parameter.name], AsMember):
                 named[parameter.name] = given[parameter.name]
                 continue
+            member = given[parameter.name] if is_given else None
             try:
-                if is_given:
+                if isinstance(member, AsMember):
+                    value = self.values.value(member.annotation, parameter.name, constructing=constructing)
+                elif is_given:
                     required = parameter.replace(default=MISSING, annotation=_without_none(function, parameter))
                     value = self._argument(function, required, described.get(parameter.name), constructing)
                 elif parameter.name in inner:
@@ -223,6 +242,10 @@ class Synthesis:
         name, default = parameter.name, parameter.default
         annotation = annotation_of(function, name, parameter.annotation)
         variant = self.integers.variant
+        if variant == AS_CALLED and constructing and not is_array_type(annotation):
+            called = self._as_called(function, name)
+            if called is not MISSING:
+                return called
         if (
             default is None
             and not name_hints.is_key(name, self.values.beside)
@@ -252,12 +275,15 @@ class Synthesis:
                 return self.choices.text(self.values.place(name), texts)
             if reaches_out(function):
                 raise CannotSynthesiseError(f"`{name}: str` has no default")
+            if not name_hints.is_place(name) and (called := self._as_called(function, name, only=str)) is not MISSING:
+                return called
         is_open = annotation in (MISSING, Any) or _holds_anything(annotation)
         if isinstance(described, BodyShape):
             if annotation in (MISSING, Any) and number_kind(function, name) == "integer":
                 return self.integers.choose(name)
             if not looks_up_keys(function, name):
-                return self.values.as_taken(name, described)
+                called = MISSING if described.exact else self._as_called(function, name, only=WrittenArray)
+                return self.values.as_taken(name, described) if called is MISSING else called
             described = None
         if described is not None and (not is_array_type(annotation) or _is_open(annotation)):
             if not described.leaves or holds_plain_array(annotation):
@@ -281,7 +307,22 @@ class Synthesis:
                 return self.integers.choose(name)
             if kind and name_hints.is_scalar(name):
                 return self.values.number_or_array(name)
+            if annotation in (MISSING, Any) and (called := self._as_called(function, name)) is not MISSING:
+                return called
             raise
+
+    def _as_called(self, function: Callable[..., object], name: str, only: type = object) -> object:
+        """What the project's own calls give for a parameter, each in its turn."""
+        values = [each for each in self.call_sites.values(function, name) if isinstance(each, only)]
+        if not values:
+            return MISSING
+        self.took_from_calls = True
+        value = values[self.integers.invention % len(values)]
+        if isinstance(value, WrittenArray):
+            self.values.invent("rank", name, axes_text(value.axes))
+            return self.values.of_axes(name, value.axes, value.dtype)
+        self.values.invent("value", name, f"{value!r}, as it is called")
+        return copy.deepcopy(value)
 
     def _made_by_one(self, makers: Sequence[Maker], name: str) -> object:
         """What one of the project's functions makes: of several any will do, but each in its own way."""
@@ -394,6 +435,10 @@ class Synthesis:
                 self.values.invent("value", name, f"one {candidate.__name__}")
             return instance
         raise CannotSynthesiseError(f"`{name}: {cls.__name__}` is abstract")
+
+
+def _name(annotation: object) -> str:
+    return str(getattr(typing.get_origin(annotation) or annotation, "__name__", annotation))
 
 
 def _holds_anything(annotation: object) -> bool:

@@ -76,6 +76,10 @@ class CannotSynthesiseError(Exception):
         self.options, self.trace = options, trace
 
 
+class NotCalledError(CannotSynthesiseError):
+    """No call in the project writes out what is wanted."""
+
+
 class ValueSynthesis:
     """Makes values of annotated types: arrays under one assignment of sizes, objects of classes by `instance`.
 
@@ -94,6 +98,7 @@ class ValueSynthesis:
         self.assignment, self.integers, self._instance, self.keys = assignment, integers, instance, keys
         self.choices = choices
         self.inventions: dict[tuple[AssumptionKind, str], str] = {}
+        self.lengths: set[int] = set()  # of sequences, of which nobody says how long they are
         self.beside: tuple[str, ...] = ()  # the parameters of the function that values are made for
         self._leaf: ParameterSpec | None = None
 
@@ -292,6 +297,11 @@ class ValueSynthesis:
         spec = axis_names("given" if inside else name, axes)
         return self.choices.note(self.place(name), self.assignment.array(self._perhaps_square(name, spec), dtype, name))
 
+    def of_axes(self, name: str, axes: int, dtype: str) -> object:
+        """An array of so many axes, of any size."""
+        spec = self._perhaps_square(name, axis_names(name, axes))
+        return self.choices.note(self.place(name), self.assignment.array(spec, dtype or self.usual_dtype(name), name))
+
     def _perhaps_square(self, name: str, spec: str) -> str:
         """A spec of nobody's sizes, which may all be equal."""
         dims = spec.split()
@@ -332,6 +342,7 @@ class ValueSynthesis:
             values = [self._text(name), self._text(f"{name}[1]")]
         else:
             values = [self.value(element, name), self.value(element, name)]
+        self.lengths.add(len(values))
         return values if origin is list else tuple(values)
 
     def key(self, annotation: object, name: str) -> object:

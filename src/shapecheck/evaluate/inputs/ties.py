@@ -36,6 +36,7 @@ _SEQUENCE = _word_set(
     "s t l n seq sequence time timestep step length len token position pos patch context ctx block frame horizon"
 )
 _SPATIAL = _word_set("h w x y height row col column image img resolution res pixel spatial grid")
+_ALONG = (_word_set("h y height row"), _word_set("w x column"))  # the one side of an image, and the other
 _BATCH = _word_set("b bs batch example sample")
 _POINTS = _word_set("m point edge node vertex agent env environment particle query key")
 _OF_MODELS = _word_set(
@@ -66,7 +67,7 @@ def are_namesakes(dim: str, integer: str) -> bool:
     """Whether a dim and an integer go by one name: `embed`, `embed_dim`; `t`, `num_timesteps`; `seq`, `max_len`."""
     if dim == integer:
         return True
-    left, right = _significant_words(dim), _significant_words(integer)
+    left, right = significant_words(dim), significant_words(integer)
     if left == right:
         return True
     if len(dim) == 1:
@@ -80,7 +81,22 @@ def are_namesakes(dim: str, integer: str) -> bool:
     return any(kind & set(left) and kind & set(right) for kind in (_SEQUENCE, _SPATIAL, _BATCH))
 
 
-def _significant_words(name: str) -> tuple[str, ...]:
+def _may_be_one_dim(first: str, second: str) -> bool:
+    """Whether two dims of one call may be two names of one size.
+
+    Not so `x_dim` and `y_dim`, `h` and `w`, `s` and `t`, of which an integer such as `img_size` may be either. But the
+    `h` of one array may be the `y` of another.
+    """
+    left, right = set(significant_words(first)), set(significant_words(second))
+    if any(left <= along and right <= along for along in _ALONG):
+        return True
+    if left != right and (left | right <= _SPATIAL or all(len(word) == 1 for word in left | right)):
+        return False
+    return are_namesakes(first, second)
+
+
+def significant_words(name: str) -> tuple[str, ...]:
+    """The words of a name that say of what it is a number, if any do: of `num_heads` that is head."""
     found = words(name)
     return tuple(word for word in found if word not in _COUNTS) or found
 
@@ -198,7 +214,7 @@ def explain_tie(tie: Tie, signature: CallSignature, sizes: Sizes) -> Assumption:
         return _to_size(name, int(text), signature, sizes)
     if text.isidentifier():
         written = signature.is_formal(name) and signature.is_formal(text)
-        namesake = not written and not signature.distinguishes(name, text) and are_namesakes(name, text)
+        namesake = not written and not signature.distinguishes(name, text) and _may_be_one_dim(name, text)
         return Assumption("tie", name, text, "namesake" if namesake else "invented")
     related = [name, *_NAME.findall(text)]
     is_said = any(_says_relation(each) for each in related) or bool(
@@ -213,7 +229,10 @@ def _to_size(name: str, size: int, signature: CallSignature, sizes: Sizes) -> As
     named = sizes.names_of(size)
     argument = next((each for each in named if each in sizes.arguments and not is_of_models(each)), None)
     if argument is not None and not signature.uses(argument):
-        # No claim says what the integer is: its caller may let it follow the arrays.
+        # No claim says what the integer is: its caller may let it follow the arrays, though not two that differ.
+        equal = [other for other, text in sizes.chosen.items() if text == str(size) and other != name]
+        if not all(_may_be_one_dim(name, other) for other in equal):
+            return Assumption("tie", name, argument, "invented")
         return Assumption("tie", name, argument, "namesake" if are_namesakes(name, argument) else "alias")
     apart = next((each for each in named if signature.distinguishes(name, each) or each == argument), None)
     if apart is not None:

@@ -53,7 +53,8 @@ class BoundCall:
     """An entry made ready for one trial.
 
     `chosen` are the sizes of its free names, `integers` those of its model and its arguments by name, `arguments` the
-    names of the latter. `own` are the sizes of arrays that are given and stay. `assumptions` are what was made up;
+    names of the latter. `own` are the sizes of arrays that are given and stay, `lengths` those of made-up sequences.
+    `assumptions` are what was made up;
     `shared` are ties of free names to the sizes that they had in the constructor, `options` what could be chosen
     otherwise. `inner_specs` are those of arrays inside of its arguments that name dims of their own. `computed` are
     the dims that follow from others, such as `n//2+1`, by the sizes that they have. `built` are the names that arrays
@@ -65,6 +66,7 @@ class BoundCall:
     integers: Mapping[str, int] = field(default_factory=dict)
     arguments: frozenset[str] = frozenset()
     own: frozenset[int] = frozenset()
+    lengths: frozenset[int] = frozenset()
     assumptions: tuple[Assumption, ...] = ()
     shared: ChosenSizes = ()
     apart: Apart = Apart()
@@ -75,7 +77,7 @@ class BoundCall:
 
     def sizes(self) -> Sizes:
         """All sizes of the trial."""
-        return Sizes(dict(self.chosen), self.integers, self.arguments, self.own, dict(self.shared))
+        return Sizes(dict(self.chosen), self.integers, self.arguments, self.own | self.lengths, dict(self.shared))
 
     def tie_candidates(self) -> tuple[int, ...]:
         """The sizes that a free name may be tied to."""

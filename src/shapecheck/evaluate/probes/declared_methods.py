@@ -5,36 +5,42 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import Generic, Protocol, TypeVar, cast
 
 from shapecheck.model import Scope, Site
 
-if TYPE_CHECKING:
-    from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
 
-FindProbe = Callable[[Mapping[str, object]], "ModuleProbe | None"]
+class ProbeWithClaims(Protocol):
+    """What is asked of the probe of a module: its scopes, and the claims on what goes into each and comes out."""
+
+    scopes: Sequence[Scope]
+    parameters: dict[int, list[Site]]
+    returns: dict[int, Site]
+
+
+ProbeT = TypeVar("ProbeT", bound=ProbeWithClaims)
 
 
 @dataclass(frozen=True)
-class DeclaredMethod:
+class DeclaredMethod(Generic[ProbeT]):
     """A declaration with claims: where it stands, and what the override calls each of its parameters with claims."""
 
-    probe: ModuleProbe
+    probe: ProbeT
     scope: int
     parameters: Sequence[tuple[Site, str]]
 
 
-class DeclaredMethods:
+class DeclaredMethods(Generic[ProbeT]):
     """Finds the declarations that methods of one module override, by the class that they are called for.
 
     `find_probe` gives the probe of a module, of its variables.
     """
 
-    def __init__(self, scopes: Sequence[Scope], find_probe: FindProbe) -> None:
+    def __init__(self, scopes: Sequence[Scope], find_probe: Callable[[Mapping[str, object]], ProbeT | None]) -> None:
         self._scopes, self._find_probe = scopes, find_probe
-        self._known: dict[tuple[type, int], DeclaredMethod | None] = {}
+        self._known: dict[tuple[type, int], DeclaredMethod[ProbeT] | None] = {}
 
-    def overridden_by(self, scope: int, owner: object) -> DeclaredMethod | None:
+    def overridden_by(self, scope: int, owner: object) -> DeclaredMethod[ProbeT] | None:
         """What a method overrides that is called with `owner` first: the nearest declaration, if it has claims."""
         kind = type(owner)  # its `__class__` may be code of the user's
         cls = cast("type", owner) if issubclass(kind, type) else kind
@@ -42,7 +48,7 @@ class DeclaredMethods:
             self._known[cls, scope] = self._find(self._scopes[scope], cls)
         return self._known[cls, scope]
 
-    def _find(self, scope: Scope, cls: type) -> DeclaredMethod | None:
+    def _find(self, scope: Scope, cls: type) -> DeclaredMethod[ProbeT] | None:
         name = scope.qualname.rpartition(".")[2]
         for base in cls.__mro__[1:]:
             if name not in vars(base):
@@ -56,7 +62,7 @@ class DeclaredMethods:
         return None
 
 
-def _with_claims(probe: ModuleProbe, declared: Scope, override: Scope) -> DeclaredMethod | None:
+def _with_claims(probe: ProbeT, declared: Scope, override: Scope) -> DeclaredMethod[ProbeT] | None:
     """The declaration, if any of its claims is about what the override has too."""
     by_position = dict(zip(declared.parameters, override.parameters, strict=False))
     found: list[tuple[Site, str]] = []

@@ -7,6 +7,8 @@ import importlib.abc
 import importlib.machinery
 import importlib.metadata
 import importlib.util
+import io
+import linecache
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -203,6 +205,20 @@ def _importing_files() -> Iterator[str]:
         frame = frame.f_back
 
 
+def _note_lines(file: str, source: bytes) -> None:
+    """Have whoever asks for the source of a function get the text that was compiled, which may not be saved yet.
+
+    What has no time of its own is never read from the disk instead.
+    """
+    try:
+        lines = io.StringIO(importlib.util.decode_source(source)).readlines()
+    except (SyntaxError, UnicodeError):  # the compiler says so
+        return
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += "\n"
+    linecache.cache[file] = (len(source), None, lines, file)
+
+
 class PlanLoader(importlib.machinery.SourceFileLoader):
     """Compiles one planned file with its probes."""
 
@@ -220,6 +236,7 @@ class PlanLoader(importlib.machinery.SourceFileLoader):
     def get_code(self, fullname: str) -> CodeType | None:
         """Compile the source with probes around the planned sites."""
         source = self.plan.source.encode("latin-1") or self.get_data(self.path)
+        _note_lines(self.plan.file, source)
         tree = instrument(source, self.plan.file, self.plan.scopes, self.plan.sites)
         tree = self.importer.failed_imports.replace_in(tree, self.plan.file)
         if self.importer.steps is not None and self.importer.is_test(self.plan.file):

@@ -7,14 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from shapecheck.evaluate.probes.constructor_arguments import Construction, ConstructionRecord, Constructions
 from shapecheck.evaluate.probes.later_values import WatchedFunctions
 from shapecheck.model import Call, Frame, FunctionKey, Observation, Point, Scope, Site, Stage
-
-if TYPE_CHECKING:
-    from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
 
 
 class ProbeInfo(Protocol):
@@ -127,6 +124,7 @@ class Recorder:
         self.keeps = listener is None
         self.calls: list[OpenCall] = []
         self.run = 0
+        self.vain: set[int] = set()  # runs with sizes that were tied to see whether it helps, and it did not
         self.count = 0
         self.stages: dict[int, str] = {}
         self.constructions: ConstructionRecord = Constructions()
@@ -134,7 +132,7 @@ class Recorder:
         self.watched = WatchedFunctions()
         self.active = True
         self.watch = Watch()
-        self.on_enter: Callable[[ModuleProbe, int, FrameType], None] | None = None
+        self.on_enter: Callable[[ProbeInfo, int, FrameType], None] | None = None
 
     @contextlib.contextmanager
     def pause(self) -> Iterator[None]:

@@ -63,11 +63,17 @@ BUG = "bug"
 class Steps:
     """The handle that a test module knows as `__shapecheck_step__`."""
 
-    def __init__(self, recorder: Recorder, kind_of: Callable[[BaseException], str]) -> None:
-        self.recorder, self._kind_of = recorder, kind_of
+    def __init__(
+        self,
+        recorder: Recorder,
+        kind_of: Callable[[BaseException], str],
+        checkpoint: Callable[[], Callable[[], None]] = lambda: lambda: None,
+    ) -> None:
+        self.recorder, self._kind_of, self._checkpoint = recorder, kind_of, checkpoint
         self.abstract = False  # a test for real steps over nothing
         self._expecting: list[bool] = []  # of each block around, whether it expects an error
-        self._attempts: list[int] = []  # of each `try` around, how many calls there were before
+        # Of each `try` around, how many calls there were before, and what takes back what else is noted of later ones.
+        self._attempts: list[tuple[int, Callable[[], None]]] = []
 
     def reset(self, *, abstract: bool) -> None:
         """A test begins."""
@@ -108,19 +114,21 @@ class Steps:
     def attempt(self, begins: bool) -> None:
         """The body of a `try` begins or ends."""
         if begins:
-            self._attempts.append(len(self.recorder.calls))
+            self._attempts.append((len(self.recorder.calls), self._checkpoint()))
         elif self._attempts:
             self._attempts.pop()
 
     def withdraw(self) -> None:
         """The body of a `try` raised what somebody is prepared for: forget what it did."""
         if self.abstract and self._attempts:
-            del self.recorder.calls[self._attempts[-1] :]
+            before, take_back = self._attempts[-1]
+            del self.recorder.calls[before:]
+            take_back()
 
 
-def with_steps(tree: ast.Module, *, everywhere: bool = False) -> ast.Module:
-    """Wrap the statements of all functions in `tree`, or all statements: those of a script."""
-    wrapped: ast.Module = _Wrapper(everywhere).visit(tree)
+def with_steps(tree: ast.Module, *, everywhere: bool = False, in_docs: bool = False) -> ast.Module:
+    """Wrap the statements of all functions in `tree`, or all statements: those of a script, or those `in_docs`."""
+    wrapped: ast.Module = _Wrapper(everywhere or in_docs, shows_errors=in_docs or not everywhere).visit(tree)
     return ast.fix_missing_locations(wrapped)
 
 
@@ -130,9 +138,9 @@ _Function = TypeVar("_Function", ast.FunctionDef, ast.AsyncFunctionDef)
 class _Wrapper(ast.NodeTransformer):
     """One walk over one module. Statements outside of functions run on import, where nothing is abstract."""
 
-    def __init__(self, everywhere: bool) -> None:
+    def __init__(self, everywhere: bool, *, shows_errors: bool) -> None:
         self.depth = int(everywhere)
-        self.tests = not everywhere
+        self.shows_errors = shows_errors
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         """Go into a function."""
@@ -178,7 +186,7 @@ class _Wrapper(ast.NodeTransformer):
     def visit_Try(self, node: ast.Try) -> ast.stmt:
         """`try: f(wrong)`, `except TypeError: pass`. In scripts, handlers are there for accidents."""
         self.generic_visit(node)
-        if self.depth and self.tests and node.handlers and not any(map(_suspends, node.body)):
+        if self.depth and self.shows_errors and node.handlers and not any(map(_suspends, node.body)):
             begin, end = ast.Expr(_call("attempt", True)), ast.Expr(_call("attempt", False))
             withdrawing: list[ast.stmt] = [ast.Expr(_call("withdraw")), ast.Raise()]
             handler = ast.ExceptHandler(ast.Name("BaseException", ast.Load()), None, withdrawing)

@@ -87,6 +87,8 @@ class Attempts:
             trial = dataclasses.replace(trial, multiples=self._multiples)
             with self.renewed(), self.recorder.watch.attempt():
                 outcome = self._once(trial)
+            if not outcome.ok and trial.substitution.ties:
+                self.recorder.vain.add(self.recorder.run)
             if not self._splits(outcome):
                 return outcome
 

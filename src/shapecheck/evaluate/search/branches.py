@@ -17,8 +17,14 @@ from typing import Literal, Union
 
 from shapecheck.evaluate.inputs import name_hints
 from shapecheck.evaluate.inputs.nested_arguments import classes_in
-from shapecheck.evaluate.inputs.runtime_annotations import MISSING, annotation_of, is_array_type, signature_of
-from shapecheck.evaluate.inputs.synthesis import SUPPLIED
+from shapecheck.evaluate.inputs.runtime_annotations import (
+    MISSING,
+    annotation_of,
+    is_array_type,
+    preference,
+    signature_of,
+)
+from shapecheck.evaluate.inputs.synthesis import SUPPLIED, AsMember
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trial import CallSpec, Trial
 from shapecheck.evaluate.limits import Stopwatch
@@ -69,6 +75,8 @@ class SwitchValue:
         return {} if self.init else {self.name: self.value}
 
     def __str__(self) -> str:
+        if isinstance(self.value, AsMember):
+            return f"{self.name} as {self.value}"
         return f"{self.name} given" if self.value is SUPPLIED else f"{self.name}={_text(self.value)}"
 
     @property
@@ -82,19 +90,19 @@ class SwitchValue:
 
 
 def _text(value: object) -> str:
-    return str(value) if isinstance(value, enum.Enum) else repr(value)
+    return str(value) if isinstance(value, enum.Enum | AsMember) else repr(value)
 
 
 def missing_paths(plan: ModulePlan, scope: int, runs: Iterable[Evaluation]) -> set[Point | int]:
     """The paths of a function, and the sites in it by number, that no call came to which went to its end.
 
-    A parameter that was only seen as `None`, or as a number of Python, was not seen.
+    A parameter that was only seen as `None`, or as a number of Python, was not seen; and a callable is, when called.
     """
     runs = tuple(runs)
     sites = [site for site in plan.sites if site.scope == scope]
     left_out = _left_out(plan, scope, runs)
     left: set[Point | int] = {point for site in sites for point in site.paths}
-    left |= {site.index for site in sites if site.kind in ("value", "name") or site.index in left_out}
+    left |= {site.index for site in sites if site.kind in ("value", "name", "called") or site.index in left_out}
     for call in (call for run in runs for call in run.calls):
         if (call.path, call.scope) == (plan.path, scope) and call.complete:
             seen = {each.site for each in call.observations if each.site not in left_out or not is_left_out(each.value)}
@@ -140,18 +148,24 @@ def evaluate_others(
     watch, most = Stopwatch(), min(seconds, _SECONDS)
     left_out = _left_out(plan, scope.index, found)
     numbers = _only_numbers(left_out, found, (plan.path, scope.index))
-    optional = [plan.sites[each].name for each in sorted(left_out - numbers) if each in left]
-    scalars = [plan.sites[each].name for each in sorted(numbers) if each in left]
     taker = function if function is not None else owner
+    uncalled = [s for s in plan.sites if s.index in left and s.kind == "called"]
+    left_out |= {s.index for s in uncalled if taker is not None and _parameter(taker, s.name)[1] is None}
+    left -= {s.index for s in uncalled} - left_out
+    optional = list(dict.fromkeys(plan.sites[each].name for each in sorted(left_out - numbers) if each in left))
+    scalars = [plan.sites[each].name for each in sorted(numbers) if each in left]
     scalars = [each for each in scalars if taker is not None and is_array_type(_parameter(taker, each)[0])]
     switches = _nearest_first(scope, plan, left)
-    settings = [*_settings(switches, function, owner)]
+    settings = [*_settings(switches, function, owner), *_other_members(function)]
     # Whether one of these may be given alone nothing says: what follows may confirm a claim.
     settings += [(SwitchValue(name, SUPPLIED, "invented"),) for name in optional[:_MOST]]
     settings += [tuple(SwitchValue(name, SUPPLIED, "invented") for name in scalars)] if scalars else []
-    for setting in settings if left else ():
-        if not left or watch.seconds() > most:
+    for setting in settings:
+        is_member = isinstance(setting[0].value, AsMember)
+        if watch.seconds() > most:
             return
+        if not (left or is_member):
+            continue
         other = dataclasses.replace(entry, target=f"{entry.target} with {', '.join(map(str, setting))}")
         try:
             init = {name: value for each in setting for name, value in each.init.items()}
@@ -160,7 +174,7 @@ def evaluate_others(
             call_spec = dataclasses.replace(call_spec, lasting=lasting, attempts=_MOST_ATTEMPTS)
             search = EntrySearch(other, call_spec, recorder, max(most - watch.seconds(), 1.0))
             wanted = left if setting[0].is_only_given else left - left_out
-            if not wanted & _seen_by_one(search, call_spec, plan.path, scope.index):
+            if not is_member and not wanted & _seen_by_one(search, call_spec, plan.path, scope.index):
                 continue
             runs = search.evaluate()
         except CannotSynthesiseError:
@@ -216,6 +230,30 @@ def _settings(
     lines = dict.fromkeys(line for switch in switches for line in switch.lines)
     together = [tuple(found[s.name][0] for s in switches if line in s.lines and found[s.name]) for line in lines]
     return [*single[:_MOST], *(each for each in together if len(each) > 1)][: _MOST + _MOST_TOGETHER]
+
+
+def _other_members(function: Callable[..., object] | None) -> list[tuple[SwitchValue, ...]]:
+    """The members of unions that hold arrays in another structure than the first does, which is given else.
+
+    `x: Float[Array, "n 2"] | tuple[Float[Array, "n"], Float[Array, "n"]]` is an array first.
+    """
+    found: list[tuple[SwitchValue, ...]] = []
+    if function is None:
+        return found
+    for name in signature_of(function).parameters:
+        members = [each for each in _members(_parameter(function, name)[0]) if is_array_type(each)]
+        members.sort(key=preference)
+        seen = {_structure(member) for member in members[:1]}
+        for member in members[1:]:
+            if _structure(member) not in seen:
+                seen.add(_structure(member))
+                found.append((SwitchValue(name, AsMember(member)),))
+    return found[:_MOST]
+
+
+def _structure(annotation: object) -> object:
+    origin = typing.get_origin(annotation)
+    return (origin, len(typing.get_args(annotation))) if origin is tuple else origin
 
 
 def _values_of(switch: Switch, function: Callable[..., object] | None, owner: type | None) -> list[SwitchValue]:

@@ -8,18 +8,22 @@ import re
 from collections.abc import Sequence
 
 from shapecheck.evaluate.inputs.choices import GIVEN, NO_OPTIONS, is_value_key
-from shapecheck.evaluate.inputs.made_integers import ALL_EQUAL
+from shapecheck.evaluate.inputs.made_integers import ALL_EQUAL, EVEN, ODD
+from shapecheck.evaluate.inputs.size_assignment import Substitution
 from shapecheck.evaluate.inputs.ties import Tie, are_namesakes
 from shapecheck.evaluate.inputs.trial import CallSpec, SearchResult, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.further_runs import FurtherRuns
 from shapecheck.evaluate.search.size_search import MOST_TIES, SizeSearch, says_division
-from shapecheck.evaluate.search.suggest_ties import compared_integers, meets_itself, meets_product
+from shapecheck.evaluate.search.suggest_ties import compared_integers, meets_inside, meets_itself, meets_product
 from shapecheck.worker.messages.plans import EntryPlan
 
 _EMPTY = re.compile(r"(?<![\w.])0(?![\w.])")
 # No size that is made up is 0: something was left at a default that holds nothing yet, such as a scene without objects.
-_HOLDS_NOTHING = re.compile(r"\bempty (?:axis|array|sequence)|zero-size array|\((?:\d+, ?)*0[,)]", re.IGNORECASE)
+_HOLDS_NOTHING = re.compile(
+    r"\bempty (?:axis|array|sequence)|zero-size array|need at least one array|\((?:\d+, ?)*0[,)]", re.IGNORECASE
+)
+_NUMBERS = re.compile(r"\d+")
 _SEVERAL = 2  # axes of a variadic dim, which then are more than one
 _LEAST_FAILURES = 2  # assignments of different sizes that must fail alike
 
@@ -78,7 +82,7 @@ class CodeErrors:
             return None
         if len({o.place for o in failed}) > 1 or not failed[0].place[0]:
             return None
-        if meets_product(failed) or meets_itself(failed[0]):
+        if meets_product(failed) or meets_itself(failed[0]) or meets_inside(failed[0]) or self._follows_open(failed[0]):
             return None
         return failed[0] if self._fails_alike(failed[0]) and self._fails_complete(failed[0]) else None
 
@@ -96,6 +100,24 @@ class CodeErrors:
         sizes = [int(size) for name, size in chosen if name in self._call_spec.open_names and size.isdigit()]
         numbers = set(re.findall(r"\d+", outcome.failure.message)) if outcome.failure is not None else set()
         return any(str(size + step) in numbers for size in sizes for step in (-1, 1))
+
+    def _follows_open(self, error: TrialOutcome) -> bool:
+        """Whether what does not fit is computed of a size that nobody says: half of a vector of any length.
+
+        One that is such a size itself has been tied to all that it meets.
+        """
+        chosen = dict(error.bound_call.chosen) if error.bound_call is not None else {}
+        sizes = {name: size for name, size in chosen.items() if name in self._call_spec.open_names and size.isdigit()}
+        if not sizes or error.failure is None:
+            return False
+        ties = dict(error.trial.substitution.ties)
+        doubled = {name: str(2 * int(size)) for name, size in sizes.items() if name not in ties}
+        substitution = Substitution((*ties.items(), *doubled.items()))
+        other = self._attempts.run_if_possible(dataclasses.replace(error.trial, substitution=substitution))
+        if other is None or other.failure is None or other.place != error.place:
+            return other is not None and other.ok
+        pairs = zip(*(_NUMBERS.findall(each.message) for each in (error.failure, other.failure)), strict=False)
+        return any(before != after and before not in sizes.values() for before, after in pairs)
 
     def _fails_alike(self, error: TrialOutcome) -> bool:
         """Whether the other shapes that arguments may have end in shape errors too."""
@@ -128,11 +150,16 @@ class CodeErrors:
             return (error,)
         if not error.has_invented() and self._call_spec.constructions == (0,):
             return found.failed[:_LEAST_FAILURES]
-        varied = dataclasses.replace(error.trial, variant=1, invention=1)
-        other = self._attempts.run_if_possible(self._further.with_other_sizes(varied, error))
-        if other is None or other.failure is None or other.failure.kind != "shape" or other.place != error.place:
-            return ()
-        return error, other
+        for invention in (ODD, EVEN):
+            varied = dataclasses.replace(error.trial, variant=1, invention=invention)
+            other = self._attempts.run_if_possible(self._further.with_other_sizes(varied, error))
+            if other is None or other.failure is None:
+                return ()
+            if other.failure.kind == "shape" and other.place == error.place:
+                return error, other
+            if not says_division(other.failure.message):
+                return ()
+        return ()
 
     def is_open(self, tie: Tie) -> bool:
         """Whether nobody says that the sizes which a tie makes equal differ."""

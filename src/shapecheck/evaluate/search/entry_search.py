@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
 from shapecheck.evaluate.inputs.choices import as_assumption, is_case_key
-from shapecheck.evaluate.inputs.made_integers import ALL_EQUAL
+from shapecheck.evaluate.inputs.made_integers import ALL_EQUAL, AS_CALLED
 from shapecheck.evaluate.inputs.size_assignment import SQUARES, UNNAMED
-from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
+from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError, NotCalledError
 from shapecheck.evaluate.inputs.trial import CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.search.attempts import Attempts
@@ -59,8 +59,13 @@ class EntrySearch:
         problem: CannotSynthesiseError | None = None
         first: SearchResult | None = None
         for construction in self._call_spec.constructions:
+            if construction == AS_CALLED and first is not None:
+                break  # sizes that are equal by chance excuse nothing
             try:
                 found = self._try(Trial(mode="sized", construction=construction))
+            except NotCalledError as error:
+                problem = problem or error
+                continue
             except CannotSynthesiseError as error:
                 problem = error  # the last construction came the furthest
                 continue
@@ -88,6 +93,9 @@ class EntrySearch:
         for construction in self._call_spec.constructions:
             try:
                 found = self._sizes.first_runs(Trial(mode="sized", construction=construction))
+            except NotCalledError as error:
+                problem = problem or error
+                continue
             except CannotSynthesiseError as error:
                 problem = error
                 continue

@@ -11,12 +11,13 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from shapecheck.evaluate.inputs.choices import OTHER_SIZE, default_key, is_rank_key
+from shapecheck.evaluate.inputs.made_integers import EVEN, ODD
 from shapecheck.evaluate.inputs.real_values import VALUES
 from shapecheck.evaluate.inputs.size_assignment import DIVISIBLE, DIVISIBLE_TOO, Substitution
 from shapecheck.evaluate.inputs.synthesise_values import INVENTIONS, CannotSynthesiseError
 from shapecheck.evaluate.inputs.trial import INDEPENDENT, CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
-from shapecheck.evaluate.search.size_search import SizeSearch
+from shapecheck.evaluate.search.size_search import SizeSearch, says_division
 from shapecheck.model import Assumption, arrays_in
 from shapecheck.model.assumption import MADE_FUNCTION
 
@@ -41,7 +42,10 @@ class FurtherRuns:
         if not first.has_free_names() and not invents:
             return ()
         tried = {first.trial.variant}
-        for invention in (1, 0) if invents else (0,):
+        divides = False  # whether the odd sizes of an invention are what does not go
+        for invention in (ODD, EVEN, 0) if invents else (0,):
+            if invention == EVEN and not divides:
+                continue
             for variant in (1, 0, 2, DIVISIBLE, DIVISIBLE_TOO):
                 trial = dataclasses.replace(first.trial, variant=variant, invention=invention)
                 if variant in tried and not invention:
@@ -49,9 +53,11 @@ class FurtherRuns:
                 other = self._attempts.run_if_possible(self.with_other_sizes(trial, first))
                 if other is not None and other.ok:
                     return (other, *self._other_callables(other))
+                if other is not None and other.failure is not None:
+                    divides = divides or says_division(other.failure.message)
                 if self._attempts.is_exhausted():
                     break
-            tied = self._of_other_ranks(first) if invention else None
+            tied = self._of_other_ranks(first) if invention == ODD else None
             if tied is not None:
                 return (tied,)
             if self._attempts.is_exhausted():

@@ -115,18 +115,34 @@ def unfit_axes(outcome: TrialOutcome) -> int:
 def meets_itself(outcome: TrialOutcome) -> bool:
     """Whether what does not fit is an integer of the constructor and an axis of an array that it was given.
 
-    Where the two go by one name, or nobody names the axis, whoever makes such an instance gives it what fits.
+    Where the two go by one name, or nobody names the axis, whoever makes such an instance gives it what fits. So it is
+    with an axis as long as a sequence beside it.
     """
     bound_call = outcome.bound_call
     if bound_call is None or outcome.failure is None:
         return False
     for one, other in _opposite_sizes(outcome.failure.message):
         for axis, size in ((one, other), (other, one)):
+            if int(size) in bound_call.lengths and any(text == axis for _, text in bound_call.built):
+                return True
             named = [name for name, text in bound_call.built if text == axis]
             integers = [name for name, value in bound_call.integers.items() if str(value) == size]
             if any(name in UNNAMED or are_namesakes(name, each) for name in named for each in integers):
                 return True
     return False
+
+
+def meets_inside(outcome: TrialOutcome) -> bool:
+    """Whether what does not fit are sizes that instances in arguments got with their making, or are next to these.
+
+    Whoever makes such an instance may well know that it takes one more than it gives: `MLP(n + 1, hidden, n)`.
+    """
+    if outcome.bound_call is None or outcome.failure is None:
+        return False
+    made = {a.value for a in outcome.bound_call.assumptions if (a.kind, a.provenance) == ("size", "invented")}
+    near = {int(size) + step for size in made if size.isdigit() for step in (-1, 0, 1)}
+    pairs = _opposite_sizes(outcome.failure.message)
+    return bool(pairs) and all(int(size) in near for axes in pairs for size in axes)
 
 
 def meets_product(failed: Sequence[TrialOutcome]) -> bool:

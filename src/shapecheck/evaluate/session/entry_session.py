@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from shapecheck.evaluate.framework_protocol import loaded_frameworks
 from shapecheck.evaluate.global_state import GlobalState
 from shapecheck.evaluate.inputs import entries
 from shapecheck.evaluate.inputs.call_builder import CallBuilder
+from shapecheck.evaluate.inputs.call_sites import CallingText, CallSites
 from shapecheck.evaluate.inputs.construct_models import Models
 from shapecheck.evaluate.inputs.own_signature import with_own_signature
 from shapecheck.evaluate.inputs.retry_keys import with_keys
 from shapecheck.evaluate.inputs.size_assignment import UnknownSizeError
+from shapecheck.evaluate.inputs.source_reads import noted_reads
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trial import CallSpec
 from shapecheck.evaluate.inputs.user_examples import ExampleError
@@ -27,7 +30,8 @@ from shapecheck.evaluate.session.target_context import TargetContext, resolve_ta
 from shapecheck.evaluate.stages.stage_memo import RepeatedCalls
 from shapecheck.evaluate.suites.generalise import Generaliser
 from shapecheck.evaluate.suites.run_script import run_script
-from shapecheck.model import PRINTING, Evaluation, Failure
+from shapecheck.evaluate.suites.snippet_entries import SnippetEntries
+from shapecheck.model import PRINTING, SNIPPET, Evaluation, Failure
 from shapecheck.shapes import SpecError
 from shapecheck.worker.messages.entry_messages import EntryList, EntryResults
 from shapecheck.worker.messages.plans import UNSAID, ConfiguredExample, EntryPlan, ModulePlan
@@ -57,14 +61,17 @@ class EntrySession:
             context.subclasses,
             claimed=described.claimed_names,
             ranks=described.ranks,
+            call_sites=CallSites(self._texts_with_calls, self._note_source),
         )
         self._builder = CallBuilder(context.recorder, models)
+        settings = context.settings
+        self._snippets = SnippetEntries(settings.snippets, context.importer, generaliser, steps, settings.script_limit)
         self._repeats = RepeatedCalls(context.recorder)
         self._entries: dict[str, EntryPlan] = {}
         self._classes: dict[str, type] = {}
 
     def list_entries(self) -> EntryList:
-        """All entries of what was imported: examples, then models (wholes before parts), then functions."""
+        """All entries of what was imported: examples, then models (wholes before parts), functions, and snippets."""
         examples: list[EntryPlan] = []
         models: list[tuple[EntryPlan, type]] = []
         functions: list[EntryPlan] = []
@@ -82,9 +89,26 @@ class EntrySession:
         functions, printing = self._apart_from_printing(functions)
         modelled = {(e.path, f"{e.target.partition(':')[2]}.__call__") for e in ordered}
         functions = [f for f in functions if (f.path, f.target.partition(":")[2]) not in modelled]
-        result = tuple(map(self._with_body, (*self._example_entries(), *examples, *ordered, *functions, *printing)))
+        listed = (*self._example_entries(), *examples, *ordered, *functions, *printing)
+        result = (*map(self._with_body, listed), *self._snippets.entries(self._plans))
         self._entries = {e.key: e for e in result}
         return EntryList(entries=result)
+
+    def _texts_with_calls(self) -> Iterator[CallingText]:
+        """The files of the project, and the code in its documents."""
+        for plan in self._plans.values():
+            try:
+                data = plan.source.encode("latin-1") or Path(plan.file).read_bytes()
+            except OSError:
+                continue
+            yield CallingText(plan.path, data.decode("utf-8", "replace"))
+        for snippet in self._settings.snippets:
+            if snippet.kind != "main":  # which is in its file
+                yield CallingText(snippet.path, "\n".join(block.text for block in snippet.blocks))
+
+    def _note_source(self, path: str) -> None:
+        """What an entry shows depends on a file from which it takes values."""
+        self._recorder.touched.add((path, 0))
 
     def _apart_from_printing(self, functions: Sequence[EntryPlan]) -> tuple[list[EntryPlan], list[EntryPlan]]:
         """The functions with claims, and those that are only evaluated for what they print.
@@ -104,9 +128,11 @@ class EntrySession:
     def evaluate(self, *, key: str, seconds: float) -> EntryResults:
         """Run one entry, in not many more than `seconds`: its evaluations, and which functions ran in any of them."""
         self._recorder.touched = set()
-        with self._global_state.preserve():
+        with self._global_state.preserve(), noted_reads() as reads:
             runs = self._evaluate_entry(self._entries[key], seconds)
-        return EntryResults(runs=runs, touched=tuple(sorted(self._recorder.touched)))
+        paths = self._recorder.paths
+        read = sorted({(paths[file], line) for file, line in reads if file in paths})
+        return EntryResults(runs=runs, touched=tuple(sorted(self._recorder.touched)), reads=tuple(read))
 
     def _evaluate_entry(self, entry: EntryPlan, seconds: float) -> tuple[Evaluation, ...]:
         plan = self._plans.get(entry.path)
@@ -116,6 +142,8 @@ class EntrySession:
         try:
             if entry.origin == "script":
                 return self._script(entry)
+            if entry.origin == SNIPPET:
+                return self._snippets.evaluate(entry)
             call_spec = self._call_spec(entry)
             with self._repeats as self._recorder.watch:
                 search = functools.partial(EntrySearch, entry, call_spec, self._recorder)
@@ -126,9 +154,9 @@ class EntrySession:
                 others = self._by_other_paths(entry, call_spec, found, started + seconds - time.monotonic())
             return (*found, *apart, *others)
         except (CannotSynthesiseError, UnknownSizeError, SpecError) as error:  # jaxtyping takes more than we evaluate
-            return (self._failed_evaluation(entry, str(error)),)
+            return (_not_evaluated(entry, str(error)),)
         except ExampleError as error:
-            return (self._failed_evaluation(entry, f"example: {error}"),)
+            return (_not_evaluated(entry, f"example: {error}"),)
         finally:
             self._recorder.watch = Watch()
 
@@ -230,18 +258,6 @@ class EntrySession:
     def _example(self, entry: EntryPlan) -> ConfiguredExample:
         return self._settings.examples[int(entry.key.partition(":")[2])]
 
-    @staticmethod
-    def _failed_evaluation(entry: EntryPlan, reason: str) -> Evaluation:
-        failure = Failure(kind="other", message=reason, frame=None)
-        return Evaluation(
-            target=entry.target,
-            origin=entry.origin,
-            path=entry.path,
-            line=entry.line,
-            mode="symbolic",
-            status="failed",
-            reason=reason,
-            calls=(),
-            failure=failure,
-            tried=0,
-        )
+
+def _not_evaluated(entry: EntryPlan, reason: str) -> Evaluation:
+    return entry.not_evaluated(reason, Failure(kind="other", message=reason, frame=None))

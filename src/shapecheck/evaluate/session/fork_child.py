@@ -7,6 +7,7 @@ code does in one, to JAX's settings or to the process itself, no other one sees.
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -49,6 +50,9 @@ def fork_workers(number: int, preload: Sequence[str] = ()) -> bool:
 def serve_forks(parent: socket.socket, *, ready: bool = True) -> bool:
     """Fork this process at each request of the `parent`; True in each of the children, False in the end."""
     wake, ended = _alarm()
+    gc.collect()
+    # Else the first full collection in each child looks at all of JAX, and writes to all of its pages: they are copied.
+    gc.freeze()
     _send(parent, ready=ready)
     while True:
         waiting, _, _ = select.select([parent.fileno(), ended], [], [])

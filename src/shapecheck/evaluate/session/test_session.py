@@ -37,7 +37,9 @@ class TestSession:
     ) -> None:
         self._note_bug = note_bug
         self.importer, self.recorder, self.generaliser = importer, recorder, generaliser
-        self.steps = Steps(recorder, lambda error: BUG if is_own(error) else kind_of(error))
+        self.steps = Steps(
+            recorder, lambda error: BUG if is_own(error) else kind_of(error), checkpoint=generaliser.checkpoint
+        )
         self.items: dict[str, pytest.Item] = {}
         self.plans: dict[str, TestPlan] = {}
         self.playground = self.scratch = self.home = ""

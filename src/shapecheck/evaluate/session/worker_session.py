@@ -102,6 +102,11 @@ def _count_threads() -> int:
         return threading.active_count()
 
 
+@functools.cache  # of a thousand files of libraries, whose places forks know from the process that they come from
+def _real_path(file: str) -> str:
+    return os.path.realpath(file)
+
+
 def _join_calls(earlier: tuple[Call, ...], later: tuple[Call, ...]) -> tuple[Call, ...]:
     """Calls of two recordings as those of one: their numbers are apart."""
     first = max((call.number for call in earlier), default=-1) + 1
@@ -276,7 +281,7 @@ class WorkerSession:
     def is_forkable(self) -> bool:
         """Whether a fork of this process is as good as it: without threads, and nothing that went without a culprit."""
         files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
-        loaded = {os.path.realpath(file) for file in files if isinstance(file, str)}
+        loaded = {_real_path(file) for file in files if isinstance(file, str)}
         return not (has_computed() or _count_threads() > self._threads or loaded & self.importer.refused_to)
 
     def _say(self, message: WorkerMessage) -> None:
@@ -310,7 +315,7 @@ class WorkerSession:
     def _find_own_files(files: tuple[str, ...], outside: tuple[str, ...], planned: frozenset[str]) -> tuple[str, ...]:
         """Those of the files that are the project's."""
         elsewhere = tuple(folder + os.sep for folder in outside)
-        real = {os.path.realpath(file) for file in files}
+        real = {_real_path(file) for file in files}
         return tuple(sorted(file for file in real if file in planned or not file.startswith(elsewhere)))
 
     def import_effects(self) -> ImportEffects:

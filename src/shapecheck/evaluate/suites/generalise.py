@@ -14,8 +14,7 @@ from shapecheck.evaluate.inputs.size_assignment import UnknownSizeError
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.probes.describe_value import is_size
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
-from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
-from shapecheck.evaluate.probes.recorder import Recorder
+from shapecheck.evaluate.probes.recorder import ProbeInfo, Recorder
 from shapecheck.evaluate.search.entry_search import EntrySearch
 from shapecheck.model import Evaluation, FunctionKey
 from shapecheck.shapes import SpecError
@@ -45,6 +44,7 @@ class Generaliser:
         self._left = set(self._claimed)
         self._tried: Counter[FunctionKey] = Counter()
         self._captured: dict[FunctionKey, replay.RecordedCall] = {}
+        self._captured_in: dict[FunctionKey, int] = {}  # the run that it was captured in
         self._called: set[FunctionKey] = set()
         self._apart: set[FunctionKey] = set()  # functions of which some call had different sizes for all names
 
@@ -57,6 +57,15 @@ class Generaliser:
         """A test begins: note which functions it calls."""
         self._captured, self._called = {}, set()
         self.recorder.on_enter = self._note
+
+    def checkpoint(self) -> Callable[[], None]:
+        """What takes back all that is noted from now on: those calls were not as they should be."""
+        captured, called = dict(self._captured), set(self._called)
+
+        def take_back() -> None:
+            self._captured, self._called = captured, called
+
+        return take_back
 
     def end(self) -> None:
         """The test is over."""
@@ -71,17 +80,18 @@ class Generaliser:
         """
         found: list[Evaluation] = []
         self._captured, self._apart = {}, {body} if body is not None else set()
+        self.recorder.vain.clear()
         self.recorder.on_enter = self._note_coincidence
         try:
             yield found
         finally:
             self.recorder.on_enter = None
         for key in sorted(self._captured):
-            if key not in self._apart:
+            if key not in self._apart and not self._was_in_vain(key):
                 found += self._again(self._plans[key[0]], key[1], self._captured[key])
         self._captured = {}
 
-    def _note_coincidence(self, probe: ModuleProbe, scope: int, frame: FrameType) -> None:
+    def _note_coincidence(self, probe: ProbeInfo, scope: int, frame: FrameType) -> None:
         key = (probe.path, scope)
         if key not in self._claimed or key in self._apart:
             return
@@ -89,9 +99,14 @@ class Generaliser:
         if call is None or replay.is_symbolic(call):
             return
         if replay.coincides(call, self.described(call.function)):
-            self._captured.setdefault(key, call)
+            if key not in self._captured or self._was_in_vain(key):
+                self._captured[key], self._captured_in[key] = call, self.recorder.run
         else:
             self._apart.add(key)
+
+    def _was_in_vain(self, key: FunctionKey) -> bool:
+        """Whether a call has sizes that only a search gave it, which came to nothing."""
+        return self._captured_in[key] in self.recorder.vain
 
     def calls(self) -> tuple[FunctionKey, ...]:
         """The functions with claims that the test called."""
@@ -137,7 +152,7 @@ class Generaliser:
             if result.status == "ok" or (result.failure is not None and result.failure.requires)
         )
 
-    def _note(self, probe: ModuleProbe, scope: int, frame: FrameType) -> None:
+    def _note(self, probe: ProbeInfo, scope: int, frame: FrameType) -> None:
         key = (probe.path, scope)
         if key in self._claimed:
             self._called.add(key)
@@ -147,7 +162,7 @@ class Generaliser:
         if call is not None:
             self._captured[key] = call
 
-    def _capture(self, probe: ModuleProbe, scope: int, frame: FrameType) -> replay.RecordedCall | None:
+    def _capture(self, probe: ProbeInfo, scope: int, frame: FrameType) -> replay.RecordedCall | None:
         plan = self._plans[probe.path]
         module = self.importer.loaded.get(plan.file)
         function = entries.resolve(module, plan.scopes, plan.scopes[scope]) if module is not None else None

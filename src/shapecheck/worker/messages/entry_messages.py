@@ -56,12 +56,17 @@ class ImportedFiles:
     sites: tuple[str, ...]
 
 
+SourceRead = tuple[str, int]
+"""What was read of a file, by its path: the function that begins on this line, or all of it where that is 0."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class EntryResults:
-    """The evaluations of one entry, and which functions ran in any of them."""
+    """The evaluations of one entry, which functions ran in any of them, and whose source was looked at for them."""
 
     runs: tuple[Evaluation, ...]
     touched: tuple[FunctionKey, ...]
+    reads: tuple[SourceRead, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from shapecheck.model import DescribedRank, FunctionKey, Scope, Site
+from shapecheck.model import DescribedRank, Evaluation, Failure, FunctionKey, Scope, Site, Snippet
 
 # Calls of a function, in different tests, that are evaluated with free sizes until one comes to an end: the worker
 # counts them, and its parent knows by them which tests were the first.
@@ -80,7 +80,10 @@ class ConfiguredExample:
 
 @dataclass(frozen=True, kw_only=True)
 class EntryPlan:
-    """Something that can be evaluated, as the worker lists it. `key` is stable across worker processes."""
+    """Something that can be evaluated, as the worker lists it. `key` is stable across worker processes.
+
+    A snippet `reaches` functions with claims, as far as names tell, and takes its names from `files`, absolute.
+    """
 
     key: str
     target: str
@@ -90,6 +93,23 @@ class EntryPlan:
     scope: int | None
     whole: bool = True  # no other class holds it
     body: FunctionKey | None = None  # (path, scope) of the function that runs, so that others may cover it
+    reaches: tuple[FunctionKey, ...] = ()
+    files: tuple[str, ...] = ()
+
+    def not_evaluated(self, reason: str, failure: Failure | None = None) -> Evaluation:
+        """What is known of it where it could not be evaluated."""
+        return Evaluation(
+            target=self.target,
+            origin=self.origin,
+            path=self.path,
+            line=self.line,
+            mode="symbolic",
+            status="failed",
+            reason=reason,
+            calls=(),
+            failure=failure,
+            tried=0,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +126,7 @@ class WorkerSettings:
     examples: tuple[ConfiguredExample, ...] = ()
     config_file: str = ""
     script_limit: float = 10.0
+    snippets: tuple[Snippet, ...] = ()
 
 
 def later(path: str, version: int) -> str:

@@ -47,6 +47,8 @@ _FACTS = PlainFacts(
     model.NearName,
     model.Problem,
     model.Suppression,
+    model.CodeBlock,
+    model.Snippet,
     *(each for topic in _TOPICS for each in _messages_of(topic)),
 )
 dump, load = _FACTS.dump, _FACTS.load

@@ -1,0 +1,44 @@
+"""Whose source an evaluation has looked at: what it shows depends on that, whether or not it has run."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import sys
+from collections.abc import Iterator
+from contextvars import ContextVar
+from types import CodeType
+
+_reads: ContextVar[set[tuple[str, int]] | None] = ContextVar("_reads", default=None)
+
+
+@contextlib.contextmanager
+def noted_reads() -> Iterator[set[tuple[str, int]]]:
+    """While it is entered, it collects whose source is read: the file, and the line of the function, 0 for all."""
+    found: set[tuple[str, int]] = set()
+    token = _reads.set(found)
+    try:
+        yield found
+    finally:
+        _reads.reset(token)
+
+
+def note_read(value: object) -> None:
+    """Note that the source or the code of a function is looked at, or that of a class: then of its whole file."""
+    found = _reads.get()
+    if found is None:
+        return
+    own = inspect.unwrap(value) if callable(value) else value
+    own = getattr(own, "__func__", own)
+    code = own if isinstance(own, CodeType) else getattr(own, "__code__", None)
+    if isinstance(code, CodeType):
+        found.add((code.co_filename, code.co_firstlineno))
+    else:
+        note_module_read(str(getattr(own, "__module__", "")))
+
+
+def note_module_read(name: str) -> None:
+    """Note that the source of a module is looked at."""
+    found, file = _reads.get(), getattr(sys.modules.get(name), "__file__", None)
+    if found is not None and isinstance(file, str):
+        found.add((file, 0))

@@ -1,0 +1,28 @@
+"""Limits of time: of the clock, or of the processor, so that a busy machine does not change what a check shows."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from shapecheck.evaluate.limits import TimeLimitError, time_limit
+
+
+def test_what_waits_for_the_processor_is_not_ended_and_what_uses_it_is() -> None:
+    with time_limit(0.2, of_processor=True):
+        time.sleep(0.4)  # as where others have the processor
+    began = time.monotonic()
+    with pytest.raises(TimeLimitError), time_limit(0.2, of_processor=True):
+        while time.monotonic() < began + 20:
+            pass
+
+
+def test_it_does_not_wait_without_end() -> None:
+    with pytest.raises(TimeLimitError), time_limit(0.1, of_processor=True):
+        time.sleep(20)
+
+
+def test_by_the_clock_waiting_counts() -> None:
+    with pytest.raises(TimeLimitError), time_limit(0.1):
+        time.sleep(20)
