@@ -28,23 +28,21 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return found
 
 
-def folder_of(temporary: Path, name: str, owner: str | None) -> Path:
+def folder_of(temporary: Path, name: str) -> Path:
     found = temporary / name
-    found.mkdir()
-    if owner is not None:
-        (found / ".owner").write_text(owner)
+    (found / "inside").mkdir(parents=True)
     return found
 
 
 def test_only_what_ended_processes_left_is_removed(temporary: Path) -> None:
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
-    left = folder_of(temporary, "shapecheck-deaddead", f"{dead.pid} 1")
-    again = folder_of(temporary, "shapecheck-reusedid", f"{os.getpid()} 1")  # another process had this number
+    left = folder_of(temporary, f"shapecheck-{dead.pid}-1-deaddead")
+    again = folder_of(temporary, f"shapecheck-{os.getpid()}-1-reusedid")  # another process had this number
     stay = [
-        folder_of(temporary, "shapecheck-notours_", None),
-        folder_of(temporary, "shapecheck-nonumber", "nobody"),
-        folder_of(temporary, "other-deaddead", f"{dead.pid} 1"),
+        folder_of(temporary, "shapecheck-notours_"),
+        folder_of(temporary, "shapecheck-nobody-1-nonumber"),
+        folder_of(temporary, f"other-{dead.pid}-1-deaddead"),
     ]
     with scratch_folder() as own:
         assert sweep() == (2 if sys.platform == "linux" else 1)

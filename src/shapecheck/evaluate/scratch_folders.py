@@ -1,23 +1,27 @@
-"""Temporary folders of ours, each with a note of whose it is: a process that was killed leaves its own behind."""
+"""Temporary folders of ours, each named for the process whose it is: one that was killed leaves its own behind.
+
+The name says it, and no file inside: a process may be killed between the making of a folder and the writing into it.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 _PREFIX = "shapecheck-"
-_OWNER = ".owner"
+_NAME = re.compile(_PREFIX + r"(?P<pid>\d+)-(?P<begin>\d*)-")
 
 
 @contextlib.contextmanager
 def scratch_folder() -> Iterator[str]:
     """A folder for what a run writes, gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as folder:
-        Path(folder, _OWNER).write_text(f"{os.getpid()} {_begin(os.getpid())}", encoding="ascii")
+    prefix = f"{_PREFIX}{os.getpid()}-{_begin(os.getpid())}-"
+    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as folder:
         yield folder
 
 
@@ -25,9 +29,9 @@ def sweep() -> int:
     """Remove the folders of processes that have ended; how many there were."""
     found = 0
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        with contextlib.suppress(OSError, ValueError):
-            pid, _, begin = Path(folder, _OWNER).read_text(encoding="ascii").partition(" ")
-            if _is_ours(folder) and not _is_alive(int(pid), begin):
+        owner = _NAME.match(folder.name)
+        with contextlib.suppress(OSError):
+            if owner and _is_ours(folder) and not _is_alive(int(owner["pid"]), owner["begin"]):
                 shutil.rmtree(folder, ignore_errors=True)
                 found += not folder.exists()
     return found
