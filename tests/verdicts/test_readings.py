@@ -98,6 +98,15 @@ def test_the_comment_that_contradicts_most_others_is_the_stale_one_even_if_it_co
     }
 
 
+def test_an_axis_of_one_is_what_most_comments_say_it_is() -> None:
+    text = "def f(x):\n    a = g(x)  # (b, t, s)\n    c = h(a)  # (b, t, s)\n    d = h(c)  # (b, t, s)\n"
+    stale, right = array("8", "6", "1"), array("8", "1", "6")
+    seen = [("a (b, t, s)", stale), ("c (b, t, s)", right), ("d (b, t, s)", right)]
+    assert read(text, seen) == {"a (b, t, s)": "bad dim", "c (b, t, s)": "good", "d (b, t, s)": "good"}
+    seen = [("a (b, t, s)", array("8", "1", "6")), ("c (b, t, s)", array("8", "5", "6"))]
+    assert read(text, seen) == {"a (b, t, s)": "bad dim", "c (b, t, s)": "good"}
+
+
 @pytest.mark.parametrize(
     ("name", "dtype", "verdict"),
     [("keys", "uint32", "good"), ("words", "uint32", "bad rank"), ("keys", "float32", "bad rank")],

@@ -54,9 +54,13 @@ def vote(reader: CallReader, claims: Mapping[int, Claim], dropped: int) -> dict[
 
 
 def _without_ones(ballots: list[tuple[Claim, dict[str, Size]]]) -> list[tuple[Claim, dict[str, Size]]]:
-    """Leave out what axes of one say of a name that other axes say more of: they may be there to broadcast."""
-    larger = {name for _, names in ballots for name, size in names.items() if set(size) != {1}}
-    return [(c, {n: size for n, size in names.items() if n not in larger or set(size) != {1}}) for c, names in ballots]
+    """Leave out what axes of one say of a name that other axes say more of: they may be there to broadcast.
+
+    Unless most comments have a one there: then it is the size, and the others are the odd ones.
+    """
+    seen = Counter((name, set(size) == {1}) for _, names in ballots for name, size in names.items())
+    apart = {name for name, is_one in seen if not is_one and seen[name, True] <= seen[name, False]}
+    return [(c, {n: size for n, size in names.items() if n not in apart or set(size) != {1}}) for c, names in ballots]
 
 
 def _vague_names(reader: CallReader, claims: Mapping[int, Claim]) -> frozenset[str]:
