@@ -50,11 +50,15 @@ CheckFolder = Callable[..., Folder]
 
 @pytest.fixture(scope="session")
 def check_folder(tmp_path_factory: pytest.TempPathFactory) -> CheckFolder:
-    """Check `{file name: text}` in one run; `config` is the text of `[tool.shapecheck]` and what follows."""
+    """Check `{file name: text}` in one run; `config` is the text of `[tool.shapecheck]` and what follows.
+
+    What is found shall not depend on how busy the machine is: there is ten times the usual time.
+    """
 
     def run(cases: Mapping[str, str], config: str = "") -> Folder:
         folder = tmp_path_factory.mktemp("cases")
-        (folder / "pyproject.toml").write_text(f"[tool.shapecheck]\n{config}")
+        budget = "" if "budget" in config else "budget = 600\n"
+        (folder / "pyproject.toml").write_text(f"[tool.shapecheck]\n{budget}{config}")
         plain = {}
         for name, text in cases.items():
             file = folder / name

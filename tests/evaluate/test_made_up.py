@@ -65,7 +65,7 @@ class Film(eqx.Module):
         scale, shift = jnp.split(self.film(c), 2)
         return h * scale + shift  ~SC301
 """,
-    # what fits what inside of an argument is known to who makes it
+    # what fits what inside of an argument is known to who makes it: there are sizes with which it runs
     "inside.py": """
 class Velocity(eqx.Module):
     lin: eqx.nn.Linear
@@ -79,9 +79,9 @@ class Solver(eqx.Module):
     model: Velocity
     def __init__(self, model: Velocity):
         self.model = model
-    def sample(self, key: jax.Array, n: int) -> Float[Array, "n d"]: ~unreached
+    def sample(self, key: jax.Array, n: int) -> Float[Array, "n d"]:
         x = jax.random.normal(key, (n, self.model.n_in - 1))
-        return x + jax.vmap(self.model)(jnp.concatenate([x, jnp.ones((n, 1))], axis=1))  ~SC302
+        return x + jax.vmap(self.model)(jnp.concatenate([x, jnp.ones((n, 1))], axis=1))
 """,
     # a model may have as many classes as an array has features, and not as many as a batch has examples
     "counts.py": """
@@ -101,6 +101,45 @@ def features(net: Net, x: Float[Array, "n d"], w: Float[Array, "d k"]):
     return y
 """,
     # the axis in front comes from `vmap`, whatever the function does; what it does alone may be what is meant
+    # arrays inside of an instance follow those beside it, and have two sizes where their own class says two
+    "beside.py": """
+class Primitives(eqx.Module):
+    centres: Float[Array, "*batch 3"]
+    exponents: Float[Array, "*batch"]
+
+    def __call__(self, r: Float[Array, "3"]) -> Float[Array, "*batch"]:
+        return jnp.exp(-self.exponents * jnp.sum((r - self.centres) ** 2, -1))
+
+class Contracted(eqx.Module):
+    primitives: Primitives
+    factors: Float[Array, "*n"]
+    segments: Int[Array, "n"]
+
+    def terms(self, r: Float[Array, "3"]) -> Float[Array, "n"]:
+        return self.factors * self.primitives(r)
+
+    def summed(self, r: Float[Array, "3"]) -> Float[Array, "10"]:
+        return jax.ops.segment_sum(self.factors * self.primitives(r), self.segments, 10)
+
+    def mixed_up(self, r: Float[Array, "3"]):
+        y = self.factors[:, None] * self.primitives.centres  # (3, n)  ~unreached
+        return y
+
+class Pair(eqx.Module):
+    left: Float[Array, "rows columns"]
+    scale: Float[Array, "rows"]
+
+class OfPair(eqx.Module):
+    pair: Pair
+    shift: Float[Array, "n"]
+
+    def squared(self) -> Float[Array, "n n"]: ~unreached
+        return self.pair.left @ self.pair.left  ~SC301
+
+    def further(self) -> Float[Array, "n"]: ~unreached
+        shifted = self.pair.scale + self.shift  # (n,) ~unreached
+        return self.pair.left @ shifted
+""",
     "outside.py": """
 def pooled(x: Float[Array, "n d"], reduce: Callable) -> Float[Array, "1 k"]: ~SC203
     return jax.vmap(reduce)(x)

@@ -113,6 +113,7 @@ class Models:
             "sized", self.pinned, specs_of(function, {}), variant=CONSTRUCTOR_VARIANT, made=self.made
         )
         synthesis = self.synthesis(sizes, construction, invention, ArgumentChoices(choices, "self."))
+        sizes.choose_inner = synthesis.integers.choose_inner
         body = body_shapes(function, {}, self.ranks(function))
         args, kwargs = synthesis.arguments(function, {}, init, body, constructing=True)
         if construction == AS_CALLED and not synthesis.took_from_calls:

@@ -84,7 +84,11 @@ class IntegerChoices:
             self._nested.add(name)
         if name not in self._nested:
             return self._choose(name)
-        return self._choices.integer(".".join([*self.inside, name]), self._choose(name))
+        return self.choose_inner(name, self._choose(name))
+
+    def choose_inner(self, name: str, usual: int) -> int:
+        """The size of a name that belongs to the argument which is being made: the usual one, or one that fits."""
+        return self._choices.integer(".".join([*self.inside, name]), usual)
 
     def _choose(self, name: str) -> int:
         if name in self.pinned:

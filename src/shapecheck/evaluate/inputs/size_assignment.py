@@ -129,7 +129,8 @@ class SizeAssignment:
 
     `known` are sizes known from the constructor, by fields or by the configuration; all other names are free. Names are
     handed out as they are met, so `prepare` must have seen the specs before symbols are asked for. The sizes of some
-    names are `multiples` of a number.
+    names are `multiples` of a number. `choose_inner` may have another size for a name that only arrays inside of
+    arguments have.
     """
 
     def __init__(
@@ -156,6 +157,7 @@ class SizeAssignment:
         self.inner_specs: list[str] = []  # of arrays inside of arguments, which have names of their own
         self.computed: dict[int, SymbolicDim] = {}  # those that follow from others, by their sizes
         self._inner: dict[str, None] = {}  # these names
+        self.choose_inner: Callable[[str, int], int] | None = None
         free = [n for n in free_names(specs) if n not in self.known]
         self.free = tuple(n for n in free if n not in self.ties)
         if mode == "symbolic":
@@ -218,7 +220,8 @@ class SizeAssignment:
             return self.known[last]
         if not name.isidentifier():
             raise UnknownSizeError(f"the size of {name} is not known before the call")
-        self._sizes[name] = self._sizes[next(self._anonymous, "dim9")]
+        size = self._sizes[next(self._anonymous, "dim9")]
+        self._sizes[name] = self.choose_inner(name, size) if self.choose_inner and isinstance(size, int) else size
         self._inner[name] = None
         return self._sizes[name]
 
@@ -230,7 +233,7 @@ class SizeAssignment:
             if isinstance(dim, AnyDims):
                 dims += [self.size(each) for each in UNNAMED[: self.variadic_rank]]
             elif isinstance(dim, VariadicDim):
-                dims += [self.size(f"{dim.name}{i}") for i in range(self.variadic_rank)]
+                dims += [self.size(each) for each in self._axes(dim.name)]
             elif isinstance(dim, AnyDim):
                 dims.append(self._sizes[next(self._anonymous, "dim9")])
             else:
@@ -244,6 +247,11 @@ class SizeAssignment:
         if dtype in _OPEN_DTYPES:
             self.guessed_dtypes.append(name)
         return jax.ShapeDtypeStruct(tuple(dims), jnp.dtype(concrete_dtype(dtype, name)))
+
+    def _axes(self, name: str) -> list[str]:
+        """The names of the axes of a variadic dim. Of one axis that a plain dim has the name of too, it is that one."""
+        plain = self.variadic_rank == 1 and (name in self.known or name in self._sizes)
+        return [name] if plain else [f"{name}{i}" for i in range(self.variadic_rank)]
 
     def key(self, *, typed: bool) -> jax.ShapeDtypeStruct:
         """An abstract random key: new style if the annotation says so, else the `uint32[2]` of `PRNGKey`."""

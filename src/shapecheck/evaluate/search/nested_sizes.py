@@ -16,6 +16,7 @@ from typing import Final
 from shapecheck.evaluate.inputs.choices import integer_key
 from shapecheck.evaluate.inputs.size_assignment import Substitution
 from shapecheck.evaluate.inputs.trial import Trial, TrialOutcome
+from shapecheck.evaluate.search.suggest_ties import opposite_sizes
 
 MOST_ATTEMPTS: Final = 24
 _NUMBER = re.compile(r"(?<![\w/.])\d+")
@@ -25,7 +26,7 @@ _OTHERS = (1021, 5)  # the least sizes of two other looks: of what follows from 
 
 @dataclass(frozen=True)
 class Settlement:
-    """The run whose nested sizes fit, if there is one; else whether it is `open` that any might."""
+    """The run whose nested sizes fit or come further, if there is one, and whether it is `open` that others might."""
 
     outcome: TrialOutcome | None = None
     open: bool = False
@@ -41,25 +42,30 @@ class NestedSizes:
     def settle(self, failed: TrialOutcome) -> Settlement:
         """What other sizes inside of instances make of a run that failed in a shape error.
 
-        Each that stands in the error is given each other size that stands there.
+        Each that stands in the error is given each other size that stands there. Where none lets the run go to its
+        end, but some lets it come further, what stops it there is what does not fit.
         """
         if not _nested_sizes(failed):
             return Settlement()
         if failed.failure is None or failed.failure.kind != "shape":
             return Settlement(open=True)
-        is_open, is_met = False, False
+        if _are_told_apart(failed):
+            return Settlement()
+        is_open, is_met, further = False, False, None
         for trial in _mending_trials(failed):
             is_met = True
             outcome = self._run(trial)
             if outcome is None:
                 return Settlement(open=True)
-            if outcome.ok or (outcome.failure is not None and outcome.failure.kind == "value"):
+            if outcome.ok or outcome.needs_values:
                 return Settlement(outcome)
             found = self.settle(outcome)
-            if found.outcome is not None:
+            if found.outcome is not None and (found.outcome.ok or found.outcome.needs_values):
                 return found
             is_open |= found.open
-        return Settlement(open=is_open or (not is_met and self._depends(failed)))
+            if (outcome.depth, outcome.trace) > (failed.depth, failed.trace):
+                further = further or found.outcome or outcome
+        return Settlement(further, open=is_open or (not is_met and self._depends(failed)))
 
     def _run(self, trial: Trial) -> TrialOutcome | None:
         self._left -= 1
@@ -91,6 +97,18 @@ class NestedSizes:
 
 def _nested_sizes(outcome: TrialOutcome) -> dict[str, int]:
     return dict(outcome.bound_call.options.integers) if outcome.bound_call is not None else {}
+
+
+def _are_told_apart(failed: TrialOutcome) -> bool:
+    """Whether what does not fit are two dims of one instance, which its class names differently."""
+    built = set(failed.bound_call.built) if failed.bound_call is not None else set()
+    owners: dict[str, set[str]] = {}
+    for place, size in _nested_sizes(failed).items():
+        owner, _, name = place.rpartition(".")
+        if (name, str(size)) in built:
+            owners.setdefault(str(size), set()).add(owner)
+    pairs = opposite_sizes(failed.failure.message) if failed.failure is not None else []
+    return bool(pairs) and all(set.intersection(*(owners.get(size, set()) for size in axes)) for axes in pairs)
 
 
 def _mending_trials(failed: TrialOutcome) -> Iterator[Trial]:

@@ -130,23 +130,29 @@ class SizeSearch:
                     break
         deepest = max(failed, key=lambda each: (each.depth, each.trial.rank == ranks[0], -unfit_axes(each)))
         if not deepest.has_free_names():
-            return SearchResult(failed=tuple(failed))
+            return self._with_nested(deepest) or SearchResult(failed=tuple(failed))
         untied, deepest = deepest, self._with_fields(deepest)
         tied = deepest if deepest.ok else self._with_ties(deepest, self.is_explained)
         if tied.ok:
             return SearchResult(ok=self._loosen(tied))
         if tied.needs_values:
             return SearchResult(failed=(tied,))
-        nested = NestedSizes(self._attempt_if_left).settle(tied)
-        if nested.outcome is not None:
-            ok = nested.outcome.ok
-            return SearchResult(ok=(nested.outcome,)) if ok else SearchResult(failed=(nested.outcome,))
-        self.nested_open |= nested.open
+        nested = self._with_nested(tied)
+        if nested is not None:
+            return nested
         if tied.trial.substitution == untied.trial.substitution:
             return SearchResult(failed=tuple(failed))
         # Explained ties have led further: what fails there is what fails.
         again = (self._attempts.run(dataclasses.replace(tied.trial, variant=variant)) for variant in (0, 1, 2))
         return SearchResult(failed=tuple(outcome for outcome in again if not outcome.ok) or (tied,))
+
+    def _with_nested(self, failed: TrialOutcome) -> SearchResult | None:
+        """What other sizes inside of made-up instances show, if with some of them it runs, or comes further."""
+        nested = NestedSizes(self._attempt_if_left).settle(failed)
+        self.nested_open |= nested.open
+        if nested.outcome is None:
+            return None
+        return SearchResult(ok=(nested.outcome,)) if nested.outcome.ok else SearchResult(failed=(nested.outcome,))
 
     def _attempt_if_left(self, trial: Trial) -> TrialOutcome | None:
         return None if self._attempts.is_exhausted() else self._attempts.run_if_possible(trial)

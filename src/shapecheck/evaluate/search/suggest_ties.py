@@ -42,7 +42,7 @@ def proposals(outcome: TrialOutcome) -> list[tuple[str, str]]:
         *_solutions(outcome, [int(w) for w in words if w.isdigit()]),
         *_pairs(free, named, sizes, fixed, multiples),
     ]
-    opposite = [frozenset(axes) for axes in _opposite_sizes(failure.message)]
+    opposite = [frozenset(axes) for axes in opposite_sizes(failure.message)]
     numbers = {name: text for text, name in free.items()}
     # First the two sizes that stand in one place of the two shapes: a long message has too many pairs.
     pairs.sort(key=lambda tie: frozenset((numbers.get(tie[0], ""), numbers.get(tie[1], tie[1]))) not in opposite)
@@ -90,7 +90,7 @@ def fails_elsewhere(outcome: TrialOutcome, before: TrialOutcome) -> bool:
     texts = [each.failure.message if each.failure is not None else "" for each in (outcome, before)]
     if _NUMBER.sub("", texts[0]) != _NUMBER.sub("", texts[1]):
         return True
-    if len(_opposite_sizes(texts[0])) < len(_opposite_sizes(texts[1])):
+    if len(opposite_sizes(texts[0])) < len(opposite_sizes(texts[1])):
         return True
     if not _models_shapes(outcome) <= set(_SHAPE.findall(texts[1])):  # another array of the model takes part
         return True
@@ -109,7 +109,7 @@ def _models_shapes(outcome: TrialOutcome) -> set[str]:
 
 def unfit_axes(outcome: TrialOutcome) -> int:
     """How many axes of the shapes in the message of a failure do not fit."""
-    return len(_opposite_sizes(outcome.failure.message)) if outcome.failure is not None else 0
+    return len(opposite_sizes(outcome.failure.message)) if outcome.failure is not None else 0
 
 
 def meets_itself(outcome: TrialOutcome) -> bool:
@@ -121,7 +121,7 @@ def meets_itself(outcome: TrialOutcome) -> bool:
     bound_call = outcome.bound_call
     if bound_call is None or outcome.failure is None:
         return False
-    for one, other in _opposite_sizes(outcome.failure.message):
+    for one, other in opposite_sizes(outcome.failure.message):
         for axis, size in ((one, other), (other, one)):
             if int(size) in bound_call.lengths and any(text == axis for _, text in bound_call.built):
                 return True
@@ -141,7 +141,7 @@ def meets_inside(outcome: TrialOutcome) -> bool:
         return False
     made = {a.value for a in outcome.bound_call.assumptions if (a.kind, a.provenance) == ("size", "invented")}
     near = {int(size) + step for size in made if size.isdigit() for step in (-1, 0, 1)}
-    pairs = _opposite_sizes(outcome.failure.message)
+    pairs = opposite_sizes(outcome.failure.message)
     return bool(pairs) and all(int(size) in near for axes in pairs for size in axes)
 
 
@@ -153,7 +153,7 @@ def meets_product(failed: Sequence[TrialOutcome]) -> bool:
     if len(failed) < 2 or failed[0].trial.invention != failed[1].trial.invention:
         return False
     messages = [each.failure.message if each.failure is not None else "" for each in failed[:2]]
-    for before, after in zip(*map(_opposite_sizes, messages), strict=False):
+    for before, after in zip(*map(opposite_sizes, messages), strict=False):
         for varies, stays in itertools.permutations((0, 1)):
             if before[stays] == after[stays] and before[varies] != after[varies]:
                 return _may_have_product(failed[0], int(before[varies]), int(before[stays]))
@@ -192,7 +192,7 @@ def _largest_prime(number: int) -> int:
     return number
 
 
-def _opposite_sizes(message: str) -> list[tuple[str, ...]]:
+def opposite_sizes(message: str) -> list[tuple[str, ...]]:
     """The pairs of sizes that do not fit each other, of the first two shapes in a message, from their ends on."""
     shapes = [_NUMBER.findall(text)[::-1] for text in _SHAPE.findall(message)[:2]]
     if len(shapes) < 2:  # one shape alone, which is too much for something else
