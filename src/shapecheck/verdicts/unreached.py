@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from shapecheck.model import Claim, Evaluation, FunctionKey, Module
+from shapecheck.model import SNIPPET, Claim, Evaluation, FunctionKey, Module
 from shapecheck.verdicts.evaluation_results import HALF_WAY
 from shapecheck.verdicts.judge import Verdicts
 
@@ -229,6 +229,8 @@ class Reasons:
 
     def _note(self, evaluation: Evaluation) -> None:
         self.entered.update((c.path, c.scope) for c in evaluation.calls)
+        if evaluation.origin == SNIPPET:  # what stopped it, on a line of its own, stopped no function
+            return
         if evaluation.status == "ok":
             self.called.add((evaluation.path, evaluation.target.partition(":")[2]))
         elif evaluation.status == "failed":
