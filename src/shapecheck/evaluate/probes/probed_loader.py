@@ -42,7 +42,7 @@ class ProbedLoader(importlib.machinery.SourceFileLoader):
         super().__init__(fullname, path)
         self._probed, self._inner = probed, inner
         self._code: CodeType | None = None
-        self._names: dict[str, object] = {}  # what the module has to know before it runs
+        self.names: dict[str, object] = {}  # what the module has to know before it runs
 
     def get_source(self, fullname: str) -> str | None:
         """The text as it was compiled."""
@@ -54,7 +54,7 @@ class ProbedLoader(importlib.machinery.SourceFileLoader):
         if self._code is not None:
             return self._code
         source, file = self._probed.unsaved_text or self.get_data(self.path), self._probed.file
-        tree = self._probed.tree(source, self._names)
+        tree = self._probed.tree(source, self.names)
         code: CodeType | None
         if tree is None:
             code = self._inner.get_code(fullname)
@@ -81,7 +81,7 @@ class ProbedLoader(importlib.machinery.SourceFileLoader):
     def _run(self, module: ModuleType) -> None:
         __tracebackhide__ = True
         self._code = self.get_code(module.__name__)
-        vars(module).update(self._names)
+        vars(module).update(self.names)
         super().exec_module(module)
 
 
