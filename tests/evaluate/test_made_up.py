@@ -65,7 +65,7 @@ class Film(eqx.Module):
         scale, shift = jnp.split(self.film(c), 2)
         return h * scale + shift  ~SC301
 """,
-    # what fits what inside of an argument is known to who makes it: there are sizes with which it runs
+    # what fits what inside of an argument is known to who makes it
     "inside.py": """
 class Velocity(eqx.Module):
     lin: eqx.nn.Linear
@@ -79,9 +79,9 @@ class Solver(eqx.Module):
     model: Velocity
     def __init__(self, model: Velocity):
         self.model = model
-    def sample(self, key: jax.Array, n: int) -> Float[Array, "n d"]:
+    def sample(self, key: jax.Array, n: int) -> Float[Array, "n d"]: ~unreached
         x = jax.random.normal(key, (n, self.model.n_in - 1))
-        return x + jax.vmap(self.model)(jnp.concatenate([x, jnp.ones((n, 1))], axis=1))
+        return x + jax.vmap(self.model)(jnp.concatenate([x, jnp.ones((n, 1))], axis=1))  ~SC302
 """,
     # a model may have as many classes as an array has features, and not as many as a batch has examples
     "counts.py": """

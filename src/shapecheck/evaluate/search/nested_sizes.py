@@ -99,16 +99,31 @@ def _nested_sizes(outcome: TrialOutcome) -> dict[str, int]:
     return dict(outcome.bound_call.options.integers) if outcome.bound_call is not None else {}
 
 
+def meets_inner_array(failed: TrialOutcome) -> bool:
+    """Whether an axis of an array that an inner instance was given does not fit."""
+    owners = _owners(failed)
+    return any(size in owners for axes in _unfit(failed) for size in axes)
+
+
 def _are_told_apart(failed: TrialOutcome) -> bool:
     """Whether what does not fit are two dims of one instance, which its class names differently."""
+    owners, pairs = _owners(failed), _unfit(failed)
+    return bool(pairs) and all(set.intersection(*(owners.get(size, set()) for size in axes)) for axes in pairs)
+
+
+def _owners(failed: TrialOutcome) -> dict[str, set[str]]:
+    """The inner instances whose arrays have a size, by that size."""
     built = set(failed.bound_call.built) if failed.bound_call is not None else set()
-    owners: dict[str, set[str]] = {}
+    found: dict[str, set[str]] = {}
     for place, size in _nested_sizes(failed).items():
         owner, _, name = place.rpartition(".")
         if (name, str(size)) in built:
-            owners.setdefault(str(size), set()).add(owner)
-    pairs = opposite_sizes(failed.failure.message) if failed.failure is not None else []
-    return bool(pairs) and all(set.intersection(*(owners.get(size, set()) for size in axes)) for axes in pairs)
+            found.setdefault(str(size), set()).add(owner)
+    return found
+
+
+def _unfit(failed: TrialOutcome) -> list[tuple[str, ...]]:
+    return opposite_sizes(failed.failure.message) if failed.failure is not None else []
 
 
 def _mending_trials(failed: TrialOutcome) -> Iterator[Trial]:

@@ -23,7 +23,7 @@ from shapecheck.evaluate.inputs.size_assignment import (
 from shapecheck.evaluate.inputs.ties import ArgumentSpec, Tie, explain_tie
 from shapecheck.evaluate.inputs.trial import Apart, CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
-from shapecheck.evaluate.search.nested_sizes import NestedSizes
+from shapecheck.evaluate.search.nested_sizes import NestedSizes, meets_inner_array
 from shapecheck.evaluate.search.suggest_ties import (
     as_number,
     closes_circle,
@@ -130,7 +130,9 @@ class SizeSearch:
                     break
         deepest = max(failed, key=lambda each: (each.depth, each.trial.rank == ranks[0], -unfit_axes(each)))
         if not deepest.has_free_names():
-            return self._with_nested(deepest) or SearchResult(failed=tuple(failed))
+            # Which integers inside of an argument have to be equal is for its class to say; arrays follow what they meet.
+            mended = self._with_nested(deepest) if meets_inner_array(deepest) else None
+            return mended or SearchResult(failed=tuple(failed))
         untied, deepest = deepest, self._with_fields(deepest)
         tied = deepest if deepest.ok else self._with_ties(deepest, self.is_explained)
         if tied.ok:
