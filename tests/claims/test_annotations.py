@@ -106,7 +106,13 @@ STRUCTURES = {
         ["Float[a]: yielded x", "Float[b] .?"],
     ),
     "type": ('type[Float[A, "a"]]', ["Float[a] .?"]),
-    "an unknown generic": ('Box[Float[A, "a"]]', ["Float[a] .?"]),
+    "an unknown generic": ('Box[Float[A, "a"]]', ["Float[a] .held"]),
+    "an unknown generic of two": ('Box[int, Float[A, "a"]]', ["Float[a] .?"]),
+    "an array, or an unknown generic": (
+        'Float[A, "a"] | Box[tuple[Float[A, "b"], int]]',
+        ["Float[a] .array", "Float[b] .holder .held .0"],
+    ),
+    "what is not there yet": ('Awaitable[Float[A, "a"]]', ["Float[a] .?"]),
     "annotated": ('Annotated[Float[A, "a"], "unit"]', ["Float[a]"]),
     "final": ('Final[Float[A, "a"]]', ["Float[a]"]),
     "a union with a plain array, which anything fits": ('Float[A, "a"] | Array', ["Float[a] .?"]),
@@ -125,7 +131,7 @@ STRUCTURES = {
     ),
     "a union deep inside, with an unknown generic": (
         'tuple[int, tuple[int, Float[A, "a"] | Box[Float[A, "b"]]]]',
-        ["Float[a] .?", "Float[b] .?"],
+        ["Float[a] .1 .1 .array", "Float[b] .1 .1 .holder .held"],
     ),
     "a union of what no value tells apart": ('Float[A, "a"] | PyTree[Float[A, "b"]]', ["Float[a] .?", "Float[b] .?"]),
     "a union with None leaves the structure to be wrong": ('tuple[Float[A, "a"], int] | None', ["Float[a] .0"]),

@@ -27,8 +27,13 @@ _PLAIN = words("None int float bool complex str bytes Callable Literal type Type
 _ITERATORS = words("Iterator Generator")
 # One that any array fits, so that nothing is said of its shape.
 _ANY = words("Array ArrayLike ndarray Any object PyTree")
+# Generics of the language whose values do not hold what they are of, or not yet.
+_UNSEEN = words(
+    "type Type Callable Iterator Generator AsyncIterator AsyncIterable AsyncGenerator Awaitable Coroutine"
+    " ContextManager AbstractContextManager Concatenate Unpack TypeGuard TypeIs Generic Protocol"
+)
 # What leads to parts of a value that nobody can take out and put back: what is called there is not watched.
-_UNWATCHED = frozenset({"?", "leaves"})
+_UNWATCHED = frozenset({"?", "leaves", "held"})
 _MAX_DEPTH = 32
 # The array types that pyrefly lets carry a list of dims, and its text of one: `Shaped[Array, "[B, D]"]`.
 _LISTED = words("Array ndarray")
@@ -210,7 +215,12 @@ class AnnotationReader:
         if name in _ITERATORS and not (place.select or place.arises):
             items = self._type(arguments[0], replace(place.into(), arises="yielded"))
             return [*items, *self._each(arguments[1:], place.into("?"))]
-        return self._each(arguments, place.into("?"))
+        if name in _UNSEEN or "?" in place.select or place.arises == "yielded":
+            return self._each(arguments, place.into("?"))
+        if len(arguments) == 1:
+            return self._type(arguments[0], place.into_member("holder").into("held"))
+        reason = f"nothing says which part of {name} is of which of its types"
+        return [replace(each, unread=each.unread or reason) for each in self._each(arguments, place.into("?"))]
 
     def _callable(self, taken: ast.expr, given: ast.expr, place: _Place) -> list[AnnotationSpec]:
         """What a callable takes, by position, and what it gives."""

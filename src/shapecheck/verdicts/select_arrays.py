@@ -56,6 +56,8 @@ def select_described(claim: Claim, value: Value) -> list[list[SelectedArray]]:
             # A docstring may tell of a tuple that is returned in one case, and in the other its first element alone.
             is_alone = claim.notation == "docstring" and isinstance(picked, ArrayValue)
             picked = picked if is_alone else _pick_element(picked, selector)
+        elif selector == "held":
+            picked = _held_value(picked)
         elif is_structure(selector):
             if not _has_structure(picked, selector):
                 raise NoArrayError(f"the value is {_kind(picked)}, {OTHER_MEMBER}")
@@ -167,6 +169,8 @@ def _walk(value: Value, select: tuple[int | str, ...], key: str) -> Iterator[Sel
     elif is_structure(first):
         if _has_structure(value, first):
             yield from _walk(value, rest, key)
+    elif first == "held":
+        yield from _walk(_held_value(value), rest, f"{key}{_held_step(value)}")
     elif first == "leaves":
         yield from _leaves(value, key)
     elif first == "*" and isinstance(value, TreeValue):
@@ -186,6 +190,18 @@ def _steps(tree: TreeValue) -> list[str]:
     return [f".{name}" if name.isidentifier() else f"[{name}]" for name in tree.keys]
 
 
+def _held_value(value: Value) -> Value:
+    """What stands in a value for the one parameter of its generic class."""
+    if not isinstance(value, TreeValue) or value.held is None:
+        raise NoArrayError(f"the value is {_kind(value)}, and what that holds is not known")
+    return value.children[value.held]
+
+
+def _held_step(value: Value) -> str:
+    key = value.keys[value.held] if isinstance(value, TreeValue) and value.held is not None else ""
+    return f".{key}" if key.isidentifier() else ".value"
+
+
 def _walk_call(call: TreeValue, first: int | str, rest: tuple[int | str, ...]) -> Iterator[SelectedArray]:
     """Into an argument of a call, if it was given by position, or into the result."""
     *arguments, result = call.children
@@ -197,6 +213,8 @@ def _walk_call(call: TreeValue, first: int | str, rest: tuple[int | str, ...]) -
 
 def _has_structure(value: Value, structure: Selector) -> bool:
     if isinstance(value, TreeValue):
+        if structure == "holder":
+            return value.held is not None
         return structure == (f"tuple/{len(value.children)}" if value.kind == "tuple" else value.kind)
     return structure == "array" and isinstance(value, ArrayValue)
 
