@@ -12,6 +12,8 @@ In the worker, while something is evaluated:
 | `__call__` of modules of Flax's nnx         | frameworks/flax/nnx.py         | calls are stages                      |
 | `flax.nnx.Variable.get_value`               | frameworks/flax/nnx.py         | gradients of parameters are looked at |
 | `flax.linen.Module.param`                   | frameworks/flax/linen.py       | gradients of parameters are looked at |
+| operations and values of JAX's tracers      | probes/constant_values.py      | constants have values under them      |
+| callables in fields of the user's instances | probes/probe_runtime.py        | claims about their calls are checked  |
 
 In the worker, for good:
 
