@@ -13,6 +13,7 @@ In the worker, while something is evaluated:
 | `flax.nnx.Variable.get_value`               | frameworks/flax/nnx.py         | gradients of parameters are looked at |
 | `flax.linen.Module.param`                   | frameworks/flax/linen.py       | gradients of parameters are looked at |
 | operations and values of JAX's tracers      | probes/constant_values.py      | constants have values under them      |
+| `jax.core.Tracer.__bool__`                  | probes/decided_conditions.py   | both arms of an `if` are evaluated    |
 | callables in fields of the user's instances | probes/probe_runtime.py        | claims about their calls are checked  |
 
 In the worker, for good:

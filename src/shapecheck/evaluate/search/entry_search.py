@@ -157,7 +157,9 @@ class EntrySearch:
     def _failure_evaluations(self, found: SearchResult) -> tuple[Evaluation, ...]:
         """What to show of an entry that does not evaluate: a shape error if it is one of the code, else the reason."""
         if any(each.needs_values for each in found.failed):
-            again = self._further.with_values(found.failed) if self._accuses else ()
+            again: tuple[TrialOutcome, ...] = ()
+            if self._accuses:
+                again = (*self._further.with_values(found.failed), *self._further.along_paths(found.failed))
             return tuple(self._result(outcome) for outcome in (found.failed[0], *again))
         errors = self._errors.errors(found)
         further = self._sizes.under_any_tie(found) if errors else found
