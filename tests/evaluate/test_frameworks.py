@@ -97,7 +97,7 @@ class ToyFramework(Framework):
     @contextlib.contextmanager
     def record_stages(self, watch):
         with contextlib.ExitStack() as stack:
-            for cls in subclasses(self.module_class()):
+            for cls in subclasses(self.module_class()):  # monkeypatch: there is no hook
                 if "__call__" in vars(cls):
                     stack.enter_context(patch_attribute(cls, "__call__", stage_call(watch, vars(cls)["__call__"])))
             yield
