@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         SiteKind,
         Suppression,
         Switch,
+        admitted_structures,
         is_structure,
     )
     from shapecheck.model.compared_stage import (
@@ -147,6 +148,7 @@ __all__ = [
     "Value",
     "Verdict",
     "VerifiedClaim",
+    "admitted_structures",
     "arrays_in",
     "is_left_out",
     "is_structure",
@@ -173,6 +175,7 @@ _FILES = {
         "SiteKind",
         "Suppression",
         "Switch",
+        "admitted_structures",
         "is_structure",
     ),
     "compared_stage": (
