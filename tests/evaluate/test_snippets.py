@@ -178,6 +178,15 @@ mix(jnp.ones((7 + done, 4)), SimpleNamespace(weight=jnp.ones((4, 7))))
     assert report.summary.mismatched == 0
 
 
+def test_a_snippet_that_stops_stopped_no_function(run: Run) -> None:
+    model = MIX.replace("    return", "    if settings.biased:\n        out = out + 1  # shape: (n,)\n    return")
+    readme = README.replace("4, 5)))", "4, 7)), biased=False)").replace("settings)\n", "settings)\nraise ValueError\n")
+    report = run({"pkg/model.py": model, "README.md": readme})
+    (snippet,) = (each for each in report.entries if each.origin == "snippet")
+    assert "ValueError" in snippet.reason
+    assert [each.reason for each in report.unreached] == ["mix was evaluated, but not along this line"]
+
+
 def test_it_has_the_time_of_a_test(run: Run) -> None:
     report = run({"pkg/model.py": MIX, "README.md": README.replace("Then", "```python\nwhile True: pass\n```")})
     (reason,) = {each.reason for each in report.entries if each.origin == "snippet"}

@@ -22,6 +22,25 @@ def split(x: Array):
     heads = x.reshape(b, t, 4, -1).swapaxes(1, 2)  # (b, 4, t, d)
     return heads.mean(2)  # (b, t, d)  ~SC201
 """,
+    # a comment and a docstring that say the same are one description: what was made as they say proves neither false
+    "said_twice.py": """
+def order(
+    x: Array,  # (..., n, ...)  ~unreached
+    axis: int | None = None,
+):
+    '''Sort.
+
+    Args:
+        x: Input Array of shape (..., n, ...).  ~unreached
+        axis: None sorts all.
+    '''
+    if axis is None:
+        x = jnp.ravel(x)
+        axis = 0
+    y = jnp.argsort(x, axis)  # (..., n, ...)
+    z = y[None]  # (n,)  ~SC201
+    return y
+""",
     # `_` says nothing of a size, which may have to be that of another axis; beside it all is as it was
     "any_size.py": """
 import jaxtyping

@@ -98,6 +98,16 @@ def test_the_comment_that_contradicts_most_others_is_the_stale_one_even_if_it_co
     }
 
 
+@pytest.mark.parametrize(
+    ("name", "dtype", "verdict"),
+    [("keys", "uint32", "good"), ("words", "uint32", "bad rank"), ("keys", "float32", "bad rank")],
+)
+def test_the_words_of_raw_keys_may_be_left_out(name: str, dtype: str, verdict: str) -> None:
+    text = f'def f(x: Float[Array, "n"]):\n    {name} = g(x)  # (n,)\n'
+    seen = [('x Float[Array, "n"]', array("n")), (f"{name} (n,)", array("n", "2", dtype=dtype))]
+    assert read(text, seen)[f"{name} (n,)"] == verdict
+
+
 def test_a_name_that_each_turn_of_a_loop_binds_afresh_is_no_contradiction() -> None:
     text = (
         "def f(x):\n    for _ in y:\n        a = x.T  # (b, t)\n        c = a.T  # (t, b)\n        d = a.T  # (b, t)\n"

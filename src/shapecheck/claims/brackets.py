@@ -192,7 +192,7 @@ def _has_dims_beside(text: str, group: _BracketGroup) -> bool:
     pieces = [piece.strip() for piece in (inside + text[begin : group.end - 1]).split(",")]
     plain = [piece for piece in pieces if piece and "(" not in piece]
     return bool(group.inner) and any(
-        piece.isdigit() or (piece.isidentifier() and is_dim_word(piece)) for piece in plain
+        piece == "..." or piece.isdigit() or (piece.isidentifier() and is_dim_word(piece)) for piece in plain
     )
 
 

@@ -260,8 +260,9 @@ def _made_of_themselves(reader: CallReader, evaluation: Evaluation) -> set[int]:
         site = module.claims[index].sites[0]
         if site in reader.seen and module.sites[site].kind == "param":
             by_site[site].append(index)
-    alone = (indices[0] for indices in by_site.values() if len(indices) == 1)
-    return {index for index in alone if module.claims[index].notation != "annotation"}
+    alike = (indices for indices in by_site.values() if len({module.claims[index].spec for index in indices}) == 1)
+    own = (indices for indices in alike if all(module.claims[index].notation != "annotation" for index in indices))
+    return {index for indices in own for index in indices}
 
 
 def _otherwise_named(reader: CallReader, outcomes: ClaimOutcomes, evaluation: Evaluation) -> set[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -27,6 +28,7 @@ class SelectedArray:
     key: str = ""
 
 
+_KEY = re.compile(r"(?:^|[_.])(?:sub)?(?:key|rng|prng|seed)s?\d*$|^k\d*s?$", re.IGNORECASE)
 OTHER_MEMBER = "another member of its union"
 """What a value is that a claim of a union does not speak of: so ends the text of the error."""
 
@@ -91,6 +93,8 @@ def select_described(claim: Claim, value: Value) -> list[list[SelectedArray]]:
             picked = _one_of(picked, selector)
     if isinstance(picked, ArrayValue):
         readings = [[SelectedArray(picked)]]
+        if claim.notation != "annotation" and _may_be_raw_keys(claim, picked):
+            readings.append([SelectedArray(replace(picked, shape=picked.shape[:-1]))])
         if claim.each and picked.shape:
             readings.append([SelectedArray(replace(picked, shape=picked.shape[1:]))])
         return readings
@@ -113,6 +117,12 @@ def select_described(claim: Claim, value: Value) -> list[list[SelectedArray]]:
         plain = [SelectedArray(each) for each in within if isinstance(each, ArrayValue) and each.shape]
         return [leaves, plain] if plain else [leaves]
     return [leaves]
+
+
+def _may_be_raw_keys(claim: Claim, value: ArrayValue) -> bool:
+    """Whether an array may be random keys of the old kind, whose own axis people leave out: `split(key, n)  # (n,)`."""
+    is_raw = value.dtype == "uint32" and value.shape[-1:] in (("2",), ("4",))
+    return is_raw and _KEY.search(claim.target) is not None
 
 
 def _pick_element(value: Value, index: int) -> Value:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from shapecheck.model import Claim, Evaluation, FunctionKey, Module
+from shapecheck.model import SNIPPET, Claim, Evaluation, FunctionKey, Module
 from shapecheck.verdicts.evaluation_results import HALF_WAY
 from shapecheck.verdicts.judge import Verdicts
 
@@ -220,15 +220,17 @@ class Reasons:
         if (claim.path, scope) in self.stops:
             return f"{name} stopped before this line: {self.stops[(claim.path, scope)]}"
         if (claim.path, scope) in self.entered:
-            if module.scopes[scope].kind == "class":
-                return f"the field of {name} is not set when its construction ends"
             if claim.sites and (kind := module.sites[claim.sites[0]].kind) in _NEVER:
                 return _NEVER[kind]
+            if module.scopes[scope].kind == "class":
+                return f"the field of {name} is not set when its construction ends"
             return f"{name} was evaluated, but not along this line"
         return self._never_entered(module, scope)
 
     def _note(self, evaluation: Evaluation) -> None:
         self.entered.update((c.path, c.scope) for c in evaluation.calls)
+        if evaluation.origin == SNIPPET:  # what stopped it, on a line of its own, stopped no function
+            return
         if evaluation.status == "ok":
             self.called.add((evaluation.path, evaluation.target.partition(":")[2]))
         elif evaluation.status == "failed":
