@@ -153,11 +153,51 @@ def meets_product(failed: Sequence[TrialOutcome]) -> bool:
     if len(failed) < 2 or failed[0].trial.invention != failed[1].trial.invention:
         return False
     messages = [each.failure.message if each.failure is not None else "" for each in failed[:2]]
+    if _may_fold(*messages):
+        return True
     for before, after in zip(*map(_opposite_sizes, messages), strict=False):
         for varies, stays in itertools.permutations((0, 1)):
             if before[stays] == after[stays] and before[varies] != after[varies]:
                 return _may_have_product(failed[0], int(before[varies]), int(before[stays]))
     return False
+
+
+_RESHAPE = "cannot reshape array"
+_SEVERAL = 2  # axes, of which each may have its part in a product
+
+
+def _may_fold(before: str, after: str) -> bool:
+    """Whether two failures to reshape set several axes that vary against a number that stays: their product may be it.
+
+    So the rows and columns of patches are as many as the model has places for, where the image has the size that it was
+    made for. One axis alone would have been tied to that.
+    """
+    if not (before.startswith(_RESHAPE) and after.startswith(_RESHAPE)):
+        return False
+    shapes = [_left_over(text) for text in (before, after)]
+    for varies, stays in itertools.permutations((0, 1)):
+        first, second = (shape[varies] for shape in shapes)
+        wanted, other = (math.prod(shape[stays]) for shape in shapes)
+        if wanted != other or len(first) != len(second):
+            continue
+        fixed = math.prod(a for a, b in zip(first, second, strict=True) if a == b)
+        free = sum(a != b for a, b in zip(first, second, strict=True))
+        if free >= _SEVERAL and wanted % fixed == 0 and wanted >= fixed * 2**free:
+            return True
+    return False
+
+
+def _left_over(message: str) -> tuple[list[int], list[int]]:
+    """The axes of the first two shapes in a message, without those that both have."""
+    shapes = [[int(size) for size in _NUMBER.findall(text)] for text in _SHAPE.findall(message)[:2]]
+    if len(shapes) < 2:
+        return [], []
+    first, second = shapes
+    for size in [*first]:
+        if size in second:
+            first.remove(size)
+            second.remove(size)
+    return first, second
 
 
 def closes_circle(tie: tuple[str, str], ties: Mapping[str, str]) -> bool:
