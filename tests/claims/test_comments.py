@@ -48,6 +48,9 @@ SHAPES = {
     "logits (b, vocab)": ["b vocab"],
     "2. Attention: [b, heads, q, k]": ["b heads q k"],
     "mean and stddev: (b, latent_dim)": ["b latent_dim"],
+    # a formula
+    "W^T W shape: (m, m)": ["m m"],
+    "q @ k.T: (batch, t, s)": ["batch t s"],
     # arrows
     "(b, t) -> (t, b)": ["t b"],
     "[b, t] --> [b, t, d] => [b, d]": ["b d"],

@@ -610,3 +610,25 @@ def test_a_name_that_the_result_alone_binds_need_not_be_the_attribute_of_that_na
     seen = [('x Float[Array, "b d"]', array("b", "d")), ("z (b, code)", array("b", "n"))]
     seen += [("cov (code, code)", array("n", "n")), ('the returned value Float[Array, "code code"]', array("n", "n"))]
     assert set(read(RESULT, seen, names={"code": "48"}).values()) == {"good"}
+
+
+@pytest.mark.parametrize(
+    ("leaves", "names", "ended"),
+    [
+        ([("3", "5"), ("1", "5")], {}, "unknown"),
+        ([("3", "5"), ("3", "5")], {}, "good"),
+        ([("4", "5"), ("4", "5")], {}, "bad dim"),
+        ([("3", "5"), ("3",)], {}, "bad rank"),
+        ([("3", "5"), ("1", "5")], {"count": "3"}, "bad dim"),
+        ([("3", "5"), ("1", "7")], {"width": "5"}, "bad dim"),
+        ([("3", "5"), ("5", "3")], {}, "bad dim"),
+    ],
+    ids=["apart", "alike", "not as elsewhere", "ranks", "an integer", "the other is an integer", "a mix-up"],
+)
+def test_the_arrays_of_a_container_may_each_have_a_size_of_their_own_for_a_name(leaves, names, ended) -> None:
+    text = "def f(groups):\n    first = groups[0] * 2  # (count, width)\n    values = split(groups)  # (count, width)\n"
+    seen = [
+        ("first (count, width)", array("3", "5")),
+        ("values (count, width)", tree("tuple", *(array(*each) for each in leaves))),
+    ]
+    assert read(text, seen, names=names)["values (count, width)"] == ended

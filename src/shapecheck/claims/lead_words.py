@@ -76,6 +76,7 @@ _IN_PIECES = re.compile(
 
 _TOKEN = re.compile(r"[^\W\d]\w*+(?:\.[^\W\d]\w*+)*+(?:'s\b)?+|\d++|[-=]{1,2}>|→|⇒|⟶|↦|==|\S")
 _ARROWS = frozenset({"->", "-->", "=>", "==>", "→", "⇒", "⟶", "↦"})
+_OPERATORS = frozenset("^@*+·×⊗⊙∘")
 _VERBS = words("is are has now becomes be")
 _LAST_WORD = re.compile(r"([A-Za-z]++)[\s`,]*+$")
 _FIRST_WORD = re.compile(r"[\s`,]*+([A-Za-z]++)")
@@ -213,7 +214,17 @@ class _LeadReader:
             if not self._is_label(self.tokens[-2]):
                 break
             self.tokens.pop()
+        if labels and self._ends_in_operand():
+            self.tokens += labels  # `W^T W: (m, m)` is about a product, and not about W
+            return ()
         return tuple(labels)
+
+    def _ends_in_operand(self) -> bool:
+        """Whether the last token is an operator or an operand: then what stands behind it is an operand as well."""
+        last = self.tokens[-1:]
+        if len(self.tokens) > 1 and (last[0] in _OPERATORS or self.tokens[-2] == "^"):
+            return True
+        return bool(last) and last[0].endswith((".T", ".mT"))
 
     def _is_label(self, token: str) -> bool:
         bare = token.removesuffix("'s")
