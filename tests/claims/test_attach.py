@@ -13,8 +13,10 @@ TRAILING = {
             y = h(x, mask)
         if train:  # (b, t)
             y = y + noise
+        if x.ndim == 3:  # (b, t, d) -> (b, t*d)
+            x = x.reshape(len(x), -1)
         """,
-        ["[b t]: x before 3 | y after 2", "[t]: mask before 5 | y after 4", "[b t]: y after 6"],
+        ["[b t]: x before 3", "[t]: mask before 5", "[b t]: y after 6", "[b t*d]: x after 8"],
     ),
     "also the operand that an axis of one is written for": (
         """

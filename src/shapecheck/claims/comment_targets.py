@@ -5,6 +5,7 @@ that is about.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -94,6 +95,7 @@ def _last_name(function: ast.expr) -> str:
 
 
 _NAME_LENGTH = 40
+_ARROW = re.compile(r"[-=]>|[→⇒]")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _INNER = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -133,9 +135,9 @@ class CommentTargets:
         """What a comment describes that stands behind a statement, or behind the colon of its header."""
         if isinstance(placed.node, _FUNCTIONS):
             return self._behind_header(placed, placed.node, comment)
-        if isinstance(placed.node, ast.If) and (tested := self._tested(placed, placed.node)) is not None:
-            left = self.statement(placed)
-            return _join_readings([tested, left]) if left is not None else tested
+        if isinstance(placed.node, ast.If) and not _ARROW.search(comment.text):
+            tested = self._tested(placed, placed.node)
+            return tested if tested is not None else self.statement(placed)
         return None if isinstance(placed.node, ast.ClassDef) else self.statement(placed)
 
     def _tested(self, placed: PlacedStatement, node: ast.If) -> CommentTarget | None:

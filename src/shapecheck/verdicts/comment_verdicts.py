@@ -205,33 +205,39 @@ class CommentJudge:
         return ""
 
     def _varies(self, claim: Claim, observation: Observation, fresh: Sequence[str]) -> bool:
-        """Whether each array of a container fits alone, with a size of its own for a name that only comments bind.
+        """Whether each array of a container fits alone, with a size of its own for a name that no array here binds.
 
         "(count, dim) per group" is about each group. But where all of them have one size, that is what the name has to
         be, and a size that goes by another name here is a mix-up. So it is with variables that are set together.
         """
-        if "," in claim.target:
+        anew = [name for name in fresh if not self._names_an_array(name)]
+        if "," in claim.target or not anew:
             return False
         spec, sizes = self.reader.spec(claim), defaultdict[str, set[Size]](set)
         for part in select_described(claim, observation.value)[0]:
             known: dict[str, Size] = {}
-            for name in spec.names():
-                found = () if name in fresh else self.reader.candidates(claim, name, observation.names)
-                bound = found[0] if found else None if name in fresh else self.reader.lookup(name)
-                if bound is not None:
-                    known[name] = bound
+            for name in [each for each in spec.names() if each not in anew]:
+                found = (*self.reader.candidates(claim, name, observation.names), self.reader.lookup(name))
+                known.update((name, size) for size in found[:1] if size is not None)
             bindings = replace(self.reader.memo, single=known)
             shape = self.samples.shape(part.value.shape) or ()
             fits = match(spec, shape, bindings, env=known, count=self.samples.count, defer=True)
             if not fits.ok or not dtype_fits(claim.dtype, part.value):
                 return False
-            for name in fresh:
+            for name in anew:
                 sizes[name].add(fits.bindings.single.get(name, ()))
-        bound_sizes = {**self.reader.memo.single, **self.reader.fresh}
-        others = [
-            found & {size for other, size in bound_sizes.items() if other != name} for name, found in sizes.items()
-        ]
-        return any(len(different) > 1 for different in sizes.values()) and not any(others)
+        bound = {**self.reader.memo.single, **self.reader.fresh}
+        mixed_up = any(
+            (found - {bound.get(name, ())}) & {size for other, size in bound.items() if other != name}
+            for name, found in sizes.items()
+        )
+        return any(len(different) > 1 for different in sizes.values()) and not mixed_up
+
+    def _names_an_array(self, name: str) -> bool:
+        """Whether another claim uses the name of an array that stands alone."""
+        users = (claim for claim in self.claims.values() if name in parse_spec(claim.spec).names())
+        seen = (each for claim in users for each in self.reader.seen.get(natural_site(self.reader, claim), ()))
+        return any(isinstance(each.value, ArrayValue) for each in seen)
 
     def _has_as_many_elements(self, value: Value, claim: Claim) -> bool:
         """Whether a value has one axis, with just as many elements as a claim has names: a picture of these."""
