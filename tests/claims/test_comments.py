@@ -58,6 +58,8 @@ SHAPES = {
     "-> (b,), (b, t)": ["b", "b t"],
     "Flatten the image [b, h, w] -> [b, h*w]": ["b h*w"],
     "from (b, t) to (t, b)": ["t b"],
+    "Reshape to [b, t, h], then transpose to [b, h, t]": ["b h t"],
+    "split into (b, t, h) and then flatten into (b*t, h)": ["b*t h"],
     "(n, k) x (k, m) -> (n, m)": ["n m"],
     "[n, k] @ [k, m] = [n, m]": ["n m"],
     # several

@@ -74,6 +74,7 @@ _IN_PIECES = re.compile(
     re.IGNORECASE,
 )
 
+_NEXT_STEP = re.compile(r"(?:[,;&] )?(?:and )?(?:then|finally)\b")
 _TOKEN = re.compile(r"[^\W\d]\w*+(?:\.[^\W\d]\w*+)*+(?:'s\b)?+|\d++|[-=]{1,2}>|→|⇒|⟶|↦|==|\S")
 _ARROWS = frozenset({"->", "-->", "=>", "==>", "→", "⇒", "⟶", "↦"})
 _OPERATORS = frozenset("^@*+·×⊗⊙∘")
@@ -128,6 +129,8 @@ class _LeadReader:
         words = [token.lower() for token in self.tokens]
         if not self.first and words in (["to"], ["into"]):
             return Lead(joint="arrow", arrow=True)
+        if not self.first and words[-1:] in (["to"], ["into"]) and _NEXT_STEP.match(" ".join(words)):
+            return Lead(joint="arrow", arrow=True)  # `reshape to (b, h, t) then transpose to (b, t, h)`
         if self.first and len(words) > 1 and words[-1] in {";", "."} and words[-2] not in _ABBREVIATIONS:
             self.tokens, words = [], []  # a sentence, and then the shape by itself
         if self.first and len(words) > 3 and words[-2] == ":" and words[-1] in {"each", "every", "all"}:
