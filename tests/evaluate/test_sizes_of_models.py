@@ -131,6 +131,24 @@ class Strip(eqx.Module):
     def __call__(self, x: Float[Array, "b t c"]) -> Array:
         return x.reshape(x.shape[0], self.n_heads, x.shape[2]) ~SC305
 """,
+    # there are as many places as an image of the right size has patches
+    "places.py": """
+class Embedded(eqx.Module):
+    conv: eqx.nn.Conv2d
+    position: Array
+
+    def __init__(self, places: int, width: int, *, key):
+        self.conv = eqx.nn.Conv2d(3, width, 16, stride=16, key=key)
+        self.position = jnp.zeros((places, width))
+
+    def __call__(self, image: Float[Array, "3 h w"]) -> Array:
+        x = self.conv(image).reshape(self.position.shape[1], -1).T
+        return x + self.position ~SC302
+
+    def turned(self, image: Float[Array, "3 h w"]) -> Array:
+        x = self.conv(image).reshape(self.position.shape[1], -1)
+        return x + self.position ~SC301
+""",
     # how many there are has the name, and no one of them
     "how_many.py": """
 class Choices(eqx.Module):

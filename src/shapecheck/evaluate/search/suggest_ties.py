@@ -155,13 +155,38 @@ def meets_product(failed: Sequence[TrialOutcome]) -> bool:
     messages = [each.failure.message if each.failure is not None else "" for each in failed[:2]]
     if _may_fold(*messages):
         return True
-    for before, after in zip(*map(_opposite_sizes, messages), strict=False):
-        for varies, stays in itertools.permutations((0, 1)):
-            if before[stays] == after[stays] and before[varies] != after[varies]:
-                return _may_have_product(failed[0], int(before[varies]), int(before[stays]))
+    places = [*zip(*map(_opposite_sizes, messages), strict=False)]
+    return bool(places) and all(_is_product(failed, before, after) for before, after in places)
+
+
+def _is_product(failed: Sequence[TrialOutcome], before: tuple[str, ...], after: tuple[str, ...]) -> bool:
+    """Whether one of two sizes that do not fit stays in both failures, and the other may be a product of free ones."""
+    for varies, stays in itertools.permutations((0, 1)):
+        if before[stays] == after[stays] and before[varies] != after[varies]:
+            numbers, wanted = (int(before[varies]), int(after[varies])), int(before[stays])
+            return _may_have_product(failed[0], numbers[0], wanted) or _may_have_parts(failed, numbers, wanted)
     return False
 
 
+def _may_have_parts(failed: Sequence[TrialOutcome], numbers: tuple[int, int], wanted: int) -> bool:
+    """Whether two numbers are products of parts of two free sizes: of an image cut into patches, rows times columns."""
+    chosen = [dict(each.bound_call.chosen) if each.bound_call is not None else {} for each in failed[:2]]
+    ties = [dict(each.trial.substitution.ties) for each in failed[:2]]
+    free = [name for name, text in chosen[0].items() if text.isdigit() and chosen[1].get(name, "").isdigit()]
+    free = [name for name in free if not any(name in each for each in ties)]
+    for one, other in itertools.combinations(free, 2):
+        pairs = [(int(sizes[one]), int(sizes[other])) for sizes in chosen]
+        for step, up in itertools.product(range(2, _LARGEST_STEP), (0, 1)):
+            cells = [((a + up * (step - 1)) // step) * ((b + up * (step - 1)) // step) for a, b in pairs]
+            if 0 in cells or any(number % cell for number, cell in zip(numbers, cells, strict=True)):
+                continue
+            factors = {number // cell for number, cell in zip(numbers, cells, strict=True)}
+            if len(factors) == 1 and min(cells) > 1 and wanted >= 2**_SEVERAL * factors.pop():
+                return True
+    return False
+
+
+_LARGEST_STEP = 65  # a side of a patch
 _RESHAPE = "cannot reshape array"
 _SEVERAL = 2  # axes, of which each may have its part in a product
 
