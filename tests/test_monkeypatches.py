@@ -21,7 +21,6 @@ OWN_ATTRIBUTES = {
     "evaluate/global_state.py": "settings, which their owners let anybody set",
     "evaluate/frameworks/haiku.py": "settings, which Haiku lets anybody set",
     "evaluate/probes/ast_probes.py": "the tree of the user's code that we compile",
-    "evaluate/probes/probe_importer.py": "the names of the probes, in a module that we load",
     "evaluate/suites/run_script.py": "the names of the probes, in a module that we load",
     "evaluate/session/standard_streams.py": "the worker's own streams",
     "evaluate/stages/field_functions.py": "a copy of the user's module",

@@ -28,7 +28,7 @@ def _place(module: Module, claim: Claim) -> list[str]:
             assert site.position is not None
             result.append(f"{site.name} {site.when} {site.position.line}")
         else:
-            result.append(f"{site.kind} {site.name}".strip())
+            result.append(".".join([f"{site.kind} {site.name}".strip(), *map(str, site.inside)]))
     return result
 
 

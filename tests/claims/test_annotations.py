@@ -89,7 +89,16 @@ STRUCTURES = {
         'Callable[[Float[A, "a"]], int] | Callable[[int, Float[A, "a"]], int]',
         ["Float[a] .?", "Float[a] .?"],
     ),
-    "callables in a list": ('list[Callable[[Float[A, "a"]], int]]', ["Float[a] .?"]),
+    "callables in a list": ('list[Callable[[Float[A, "a"]], int]]', ["Float[a] .0: called x.*"]),
+    "callables in a tuple of a union": (
+        'tuple[int, Callable[[Float[A, "a"]], int]] | Float[A, "b"]',
+        ["Float[a] .0: called x.tuple/2.1", "Float[b]"],
+    ),
+    "callables in a pytree, which are not taken out": ('PyTree[Callable[[Float[A, "a"]], int]]', ["Float[a] .?"]),
+    "what a callable gives is called": (
+        'Callable[[int], Callable[[Float[A, "a"]], int]]',
+        ["Float[a] .?: called x"],
+    ),
     "an array or a callable": ('Float[A, "a"] | Callable[[Float[A, "b"]], int]', ["Float[a]", "Float[b] .0: called x"]),
     "iterator": ('Iterator[tuple[Float[A, "a"], int]]', ["Float[a] .0: yielded x"]),
     "generator, which is sent something": (

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import shapecheck
-from shapecheck.evaluate.framework_protocol import all_frameworks, module_names
+from shapecheck.evaluate.framework_protocol import all_frameworks, framework_facts, module_names
 
 PACKAGE = Path(shapecheck.__file__).parent
 FOLDER = PACKAGE / "evaluate" / "frameworks"
@@ -25,12 +25,6 @@ NAMED_ELSEWHERE = {
     "cli/instrument_command.py": "says what is written into the user's file",
     "rewrite/inserted_imports.py": "writes calls of equinox.error_if into the user's file",
     "rewrite/value_checks.py": "writes calls of equinox.error_if into the user's file",
-    "comparison/comparison_text.py": "advice to the user, about examples",
-    "comparison/conclusion.py": "advice to the user, about examples",
-    "incremental/environment_key.py": "variables that make every earlier result void, read without importing JAX",
-    "commands/shard.py": "packages whose versions all shards must have alike",
-    "runtime/training_monitor.py": "functions that apply updates, in packages for training",
-    "incremental/side_effects.py": "packages known to have none: others are evaluated more often, with equal results",
 }
 
 
@@ -53,6 +47,13 @@ def test_no_other_file_names_a_framework() -> None:
 
 def test_each_framework_stands_where_its_module_stands() -> None:
     assert {each.module for each in all_frameworks()} == {"equinox", "flax.linen", "flax.nnx", "haiku"}
+
+
+@pytest.mark.parametrize("attribute", ["variables", "distributions", "without_effects"])
+def test_what_is_stated_is_read_without_an_import(attribute: str) -> None:
+    assert (
+        framework_facts(attribute) == {text for each in all_frameworks() for text in getattr(each, attribute)} != set()
+    )
 
 
 TOY = '''

@@ -8,7 +8,8 @@ HEAD = """
 from __future__ import annotations
 import functools
 from collections.abc import Callable, Generator, Iterable, Iterator
-from typing import Protocol
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -111,6 +112,91 @@ def closure(scale: float):
         y = x.sum(0)  # (n,)  ~SC201
         return scale * x.sum(1)
     return inner
+""",
+    # of what an instance holds, by whoever calls it
+    "fields.py": """
+class Layer(eqx.Module):
+    weight: Float[Array, "out d"]
+    activation: Callable[
+        [Float[Array, "n"]],
+        Float[Array, "n"],
+    ]
+    readout: Callable[
+        [Float[Array, "n"]],
+        Float[Array, ""], ~SC203
+    ]
+
+    def __init__(self, d: int, out: int, key):
+        self.weight = jax.random.normal(key, (out, d))
+        self.activation = jax.nn.relu
+        self.readout = jnp.sin
+
+    def __call__(self, x: Float[Array, "b d"]):
+        y = jax.vmap(lambda row: self.activation(self.weight @ row))(x)
+        return jax.vmap(self.readout)(y)
+
+@dataclass
+class Losses:
+    terms: list[
+        Callable[
+            [Float[Array, "b d"], Float[Array, "b d"]],
+            Float[Array, ""],
+        ]
+    ]
+
+def mean(losses: Losses, x: Float[Array, "b d"]) -> Float[Array, ""]:
+    return sum(term(x, x) for term in losses.terms)
+
+class Pair(NamedTuple):
+    maps: dict[
+        str,
+        tuple[
+            Callable[[Float[Array, "n"]], Float[Array, "n"]],
+            Callable[
+                [Float[Array, "n"]], ~SC202
+                int,
+            ],
+        ],
+    ]
+
+def both(x: Float[Array, "n d"]):
+    pair = Pair({"first": (jnp.sin, lambda y: y.shape[0])})
+    sine, count = pair.maps["first"]
+    return sine(x[0]), count(x)
+""",
+    # one that is told from others must be what it is, and one that nobody calls shows nothing
+    "kept.py": """
+class Chosen(eqx.Module):
+    activation: Callable[
+        [Float[Array, "n"]], ~unreached
+        Float[Array, "n"], ~unreached
+    ]
+    unused: Callable[
+        [Float[Array, "n"]], ~unreached
+        Float[Array, "n"], ~unreached
+    ]
+
+    def __init__(self):
+        self.activation = jax.nn.relu
+        self.unused = jax.nn.relu
+
+    def __call__(self, x: Float[Array, "n"]) -> Float[Array, "n"]:
+        return x if self.activation is jax.nn.relu else self.activation(x)[0]
+""",
+    "variables.py": """
+def scaled(x: Float[Array, "n d"]):
+    rows: Callable[
+        [Float[Array, "k"]],
+        Float[Array, "k"], ~SC203
+    ] = jnp.sum
+    whole: tuple[
+        Callable[[Float[Array, "a b"]], Float[Array, "a b"]],
+        Callable[
+            [Float[Array, "a b"]], ~unreached
+            int,
+        ],
+    ] = (jnp.sin, len)
+    return rows(x[0]), whole[0](x)
 """,
     "protocols.py": """
 class Score(Protocol):

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from shapecheck.claims.annotation_specs import AnnotationReader, AnnotationSpec
 from shapecheck.claims.claim_sites import SiteKey, Sites, name_place, value_place
+from shapecheck.claims.compared_names import compared_names
 from shapecheck.claims.unbound_expressions import UnboundExpressions
-from shapecheck.model import Claim, Selector
+from shapecheck.model import Claim, Selector, SiteKind
 from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments, dotted_name, is_generator
+
+# Of which values evaluation sees the calls, and the items.
+_ARISING: Mapping[str, tuple[SiteKind, ...]] = {
+    "called": ("param", "return", "value", "field"),
+    "yielded": ("param", "return"),
+}
 
 
 class AnnotatedCode:
@@ -90,8 +98,12 @@ class AnnotatedCode:
     ) -> Iterator[Claim]:
         for found in written:
             each, around = found, places
-            if each.arises and places and places[0].kind in ("param", "return"):
-                around = [replace(places[0], kind=each.arises)]
+            if each.arises == "called" and places and self._is_compared(places[0]):
+                each = replace(
+                    each, select=("?",), unread=f"{target} is compared with others, so its calls are not watched"
+                )
+            elif each.arises and places and places[0].kind in _ARISING[each.arises]:
+                around = [replace(places[0], kind=each.arises, inside=each.inside)]
             elif each.arises:
                 each = replace(each, select=("?",))
             yield Claim(
@@ -111,6 +123,16 @@ class AnnotatedCode:
                 structure=each.structure,
                 unread=each.unread,
             )
+
+    @cached_property
+    def _names_compared(self) -> frozenset[str]:
+        tree = self.reader.source.tree
+        return compared_names(tree) if tree is not None else frozenset()
+
+    def _is_compared(self, place: SiteKey) -> bool:
+        """Whether code may tell the value from what stands in for it, so as to see its calls."""
+        name = place.name.rpartition(".")[2]
+        return (f".{name}" if place.kind == "field" or "." in place.name else name) in self._names_compared
 
 
 def _of_items(spec: AnnotationSpec) -> AnnotationSpec:

@@ -27,6 +27,8 @@ _PLAIN = words("None int float bool complex str bytes Callable Literal type Type
 _ITERATORS = words("Iterator Generator")
 # One that any array fits, so that nothing is said of its shape.
 _ANY = words("Array ArrayLike ndarray Any object PyTree")
+# What leads to parts of a value that nobody can take out and put back: what is called there is not watched.
+_UNWATCHED = frozenset({"?", "leaves"})
 _MAX_DEPTH = 32
 # The array types that pyrefly lets carry a list of dims, and its text of one: `Shaped[Array, "[B, D]"]`.
 _LISTED = words("Array ndarray")
@@ -40,7 +42,8 @@ LaterUse = Literal["", "called", "yielded"]
 class AnnotationSpec:
     """One spec in an annotation: the node to show, its text, and what `model.Claim` needs.
 
-    If it `arises` later, it is about each call of the annotated value, or about each item that this yields.
+    If it `arises` later, it is about each call of the annotated value, or about each item that this yields; or about
+    each call of those that stand at the end of the selectors `inside` in it.
     """
 
     node: ast.expr
@@ -53,14 +56,24 @@ class AnnotationSpec:
     structure: str = ""
     unread: str = ""
     arises: LaterUse = ""
+    inside: tuple[Selector, ...] = ()
     sure: bool = True
+
+    @property
+    def way(self) -> tuple[Selector, ...]:
+        """From the annotated value to what is described, or to the callable whose calls are."""
+        return self.inside if self.arises == "called" else self.select
+
+    def by(self, way: tuple[Selector, ...]) -> AnnotationSpec:
+        """The same at another way."""
+        return replace(self, inside=way) if self.arises == "called" else replace(self, select=way)
 
 
 @dataclass(frozen=True)
 class _Place:
     """Where the reader is: the way from the annotated value, the node to show, the aliases on the way to here.
 
-    The way may begin when the annotated value is called, or yields.
+    The way may begin when the annotated value is called, or yields; or when something `inside` of it is called.
     """
 
     select: tuple[Selector, ...] = ()
@@ -69,6 +82,7 @@ class _Place:
     aliases: frozenset[ast.expr] = frozenset()
     depth: int = 0
     arises: LaterUse = ""
+    inside: tuple[Selector, ...] = ()
     among: bool = False  # it is a member of a union, which the value is or is not
 
     def into(self, *step: Selector) -> _Place:
@@ -189,8 +203,10 @@ class AnnotationReader:
             return self._type(arguments[0], replace(place.into("leaves"), structure=structure or ""))
         if name == "Literal":
             return []
-        if name == "Callable" and len(arguments) == 2 and not (place.select or place.arises):
-            return self._callable(arguments[0], arguments[1], replace(place, arises="called"))
+        if name == "Callable" and len(arguments) == 2 and not (place.arises or _UNWATCHED.intersection(place.select)):
+            return self._callable(
+                arguments[0], arguments[1], replace(place, arises="called", inside=place.select, select=())
+            )
         if name in _ITERATORS and not (place.select or place.arises):
             items = self._type(arguments[0], replace(place.into(), arises="yielded"))
             return [*items, *self._each(arguments[1:], place.into("?"))]
@@ -295,6 +311,7 @@ class AnnotationReader:
                 group=group,
                 structure=place.structure,
                 arises=place.arises,
+                inside=place.inside,
             )
             for spec in specs
         ]
@@ -348,23 +365,21 @@ def _with_structures(claims: Sequence[AnnotationSpec], depth: int) -> list[Annot
 def _without_structures(claims: Sequence[AnnotationSpec], depth: int) -> list[AnnotationSpec]:
     """The same as claims on any value."""
     return [
-        replace(each, select=(*each.select[:depth], *each.select[depth + 1 :]))
-        if is_structure(_structure(each, depth))
-        else each
+        each.by((*each.way[:depth], *each.way[depth + 1 :])) if is_structure(_structure(each, depth)) else each
         for each in claims
     ]
 
 
 def _is_whole(claim: AnnotationSpec, depth: int) -> bool:
-    return len(claim.select) == depth and "?" not in claim.select
+    return not claim.arises and len(claim.select) == depth and "?" not in claim.select
 
 
 def _structure(claim: AnnotationSpec, depth: int) -> Selector:
-    return "?" if "?" in claim.select else claim.select[depth]
+    return "?" if "?" in claim.select or len(claim.way) == depth else claim.way[depth]
 
 
 def _out_of_sight(claim: AnnotationSpec) -> AnnotationSpec:
-    return replace(claim, select=("?",), group=None, arises="")
+    return replace(claim, select=("?",), group=None, arises="", inside=())
 
 
 def _readings(text: str, array: ArrayClass) -> Sequence[str]:

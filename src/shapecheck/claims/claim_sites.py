@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from shapecheck.model import Point, Position, Site, SiteKind
+from shapecheck.model import Point, Position, Selector, Site, SiteKind
 from shapecheck.syntax.source_text import position_of
 
 When = Literal["", "before", "after", "body"]
@@ -24,6 +24,7 @@ class SiteKey:
     when: When = ""
     loop: tuple[int, ...] = ()
     part: int | None = None
+    inside: tuple[Selector, ...] = ()
 
 
 def value_place(scope: int, node: ast.expr, name: str, loop: tuple[int, ...]) -> SiteKey:
@@ -76,6 +77,7 @@ class Sites:
                 loop=p.loop,
                 part=p.part,
                 paths=paths(p),
+                inside=p.inside,
             )
             for p, number in self._numbers.items()
             for names in [used[p.scope] if p.kind == "return" else self._names[number]]

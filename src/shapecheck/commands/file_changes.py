@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import re
-import tokenize
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
@@ -13,6 +11,7 @@ from shapecheck.config import ConfigError
 from shapecheck.files import atomic_write
 from shapecheck.files.unified_diff import unified_diff
 from shapecheck.model import Edit
+from shapecheck.syntax.source_text import declared_encoding
 
 _LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
 
@@ -50,7 +49,7 @@ class FileText:
     """The bytes of a file as text, with its line ends."""
 
     def __init__(self, data: bytes) -> None:
-        self._encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        self._encoding = declared_encoding(data)
         self._text = data.decode(self._encoding)
         self.lines: list[str] = _LINES.findall(self._text)[:-1]  # the last match is the end
 

@@ -17,6 +17,7 @@ from shapecheck.commands.checked_project import plan_inputs
 from shapecheck.commands.evaluation import EvaluationContext, check_locks, evaluate_shard, judge_run, report
 from shapecheck.commands.notebook_places import with_cells
 from shapecheck.config import Config
+from shapecheck.evaluate.framework_protocol import framework_facts, known_packages
 from shapecheck.incremental.carried_cache import RecordedTexts
 from shapecheck.incremental.content_hash import content
 from shapecheck.incremental.rerun import shared_store, shared_texts
@@ -26,10 +27,8 @@ from shapecheck.worker.shard_split import Shard
 
 Progress = Callable[[str, int, int], None]
 
-# Results may differ where these do: what evaluates, and the frameworks that shapecheck looks into.
-_PACKAGES = frozenset(
-    ("jax", "jaxlib", "numpy", "equinox", "jaxtyping", "beartype", "flax", "dm_haiku", "feedbax", "pytest", "optax")
-)
+# Results may differ where these do, beside the frameworks: what evaluates, and what shapecheck looks into.
+_PACKAGES = frozenset(("jax", "jaxlib", "numpy", "jaxtyping", "beartype", "feedbax", "pytest", "optax"))
 _INSTALLED = re.compile(r"(?P<name>.+)-(?P<version>[^-]+)\.dist-info")
 _PYTHON = re.compile(r"python3\.\d+")
 
@@ -105,6 +104,7 @@ def _commit(folder: Path) -> str:
 def _versions(sites: Sequence[str]) -> Mapping[str, str]:
     """What is installed where packages lie, as its folders are named."""
     found: dict[str, str] = {}
+    packages = _PACKAGES | known_packages() | framework_facts("distributions")
     for site in sites:
         python = _PYTHON.search(site)
         if python is not None:
@@ -114,5 +114,5 @@ def _versions(sites: Sequence[str]) -> Mapping[str, str]:
         except OSError:
             continue
         installed = filter(None, map(_INSTALLED.fullmatch, names))
-        found.update({each["name"]: each["version"] for each in installed if each["name"] in _PACKAGES})
+        found.update({each["name"]: each["version"] for each in installed if each["name"] in packages})
     return found

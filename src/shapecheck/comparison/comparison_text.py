@@ -140,8 +140,8 @@ def notes(comparison: ComparedModels) -> Iterator[str]:
         yield f"Parameters differ in: {list_paths(tuple(dict.fromkeys(map(name_of, inner))))}"
         if comparison.proposed:
             yield (
-                "  Flax makes parameters by the names of modules, Haiku in their order: for the same in both, let each "
-                "target be a function that returns (model, parameters, *inputs)."
+                "  Some frameworks make parameters by the names of modules, others in their order: for the same in "
+                "both, let each target be a function that returns (model, parameters, *inputs)."
             )
     if shapes or comparison.only_a or comparison.only_b or inner:
         yield ""

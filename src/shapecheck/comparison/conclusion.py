@@ -77,8 +77,8 @@ def _parameters(stage: ComparedStage) -> str:
         )
     if stage.untransposed:
         return (
-            "its parameters have the same numbers in the same order; but Equinox keeps weights as (out, in), "
-            "Flax and Haiku as (in, out): is one to be transposed?"
+            "its parameters have the same numbers in the same order; but one framework keeps weights as (out, in), "
+            "the other as (in, out): is one to be transposed?"
         )
     return ""
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import ast
 import gc
-import io
 import os
 import re
-import tokenize
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +22,7 @@ from shapecheck.evaluate.session.fork_child import PRELOADED
 from shapecheck.incremental.cache_store import Store
 from shapecheck.incremental.memory_store import MemoryStore
 from shapecheck.incremental.rerun import FOLDER
+from shapecheck.syntax.source_text import declared_encoding
 from shapecheck.verdicts.baseline import BaselineError
 from shapecheck.worker.fork_server import ForkServers
 from shapecheck.worker.imported_forks import ImportedForks, ImportRequest
@@ -279,7 +278,6 @@ def encode(text: str) -> bytes:
     """The bytes that an editor will write: in the encoding that the text declares, else in UTF-8."""
     data = text.encode("utf-8", "surrogatepass")
     try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-        return text.encode(encoding)
+        return text.encode(declared_encoding(data))
     except (SyntaxError, LookupError, UnicodeError):
         return data

@@ -8,9 +8,11 @@ of this file, and a framework's file is imported only where the program has load
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import importlib
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
@@ -53,7 +55,12 @@ class Framework:
     appliers: frozenset[str] = frozenset()
     """Functions of it that call their first argument, or pass it on to what does."""
     variables: tuple[str, ...] = ()
-    """What the names of environment variables begin with that are settings of it."""
+    """What the names of environment variables begin with that are settings of it. A literal: see `framework_facts`."""
+    distributions: tuple[str, ...] = ()
+    """What it is installed as, as its `.dist-info` begins, if that is not the package's name: `dm_haiku`; a literal."""
+    without_effects: tuple[str, ...] = ()
+    """Its package, if its functions keep nothing of what they are given, and those of its classes that keep nothing of
+    the classes that derive from them: `equinox`, `equinox.Module`; a literal."""
     compiles = False
     """It has wrappers of its own around `jax.jit`: what they compile is the user's function."""
     applies_updates = False
@@ -114,6 +121,10 @@ class Framework:
     def is_jitted(self, value: object) -> bool:
         """Whether it is what a `jit` of the framework's makes of a function."""
         return False
+
+    def unwrap_compiled(self, function: object) -> object:
+        """The user's function in what its `jit` hands to JAX's."""
+        return function
 
     def key_maker(self, annotation: object, name: str) -> type | None:
         """The class, made of a seed, of what a parameter of this annotation, or else of this name, takes keys from."""
@@ -190,6 +201,25 @@ def module_names() -> frozenset[str]:
     """The modules of all frameworks that we know, as the program imports them."""
     files = (file.relative_to(_FOLDER).with_suffix("") for file in _FOLDER.rglob("*.py"))
     return frozenset(".".join(file.parts) for file in files if file.name != "__init__")
+
+
+def known_packages() -> frozenset[str]:
+    """The packages of all that we know."""
+    return frozenset(name.partition(".")[0] for name in module_names())
+
+
+@cache
+def framework_facts(attribute: str) -> frozenset[str]:
+    """All that the files say an attribute is, read without importing them: they need JAX, which may not be here."""
+    found: set[str] = set()
+    assigned = re.compile(rf"^    {attribute} = ", re.MULTILINE)
+    for file in _FOLDER.rglob("*.py"):
+        text = file.read_text(encoding="utf-8")
+        for cls in ast.parse(text).body if assigned.search(text) else ():
+            for line in cls.body if isinstance(cls, ast.ClassDef) else ():
+                if isinstance(line, ast.Assign) and ast.unparse(line.targets[0]) == attribute:
+                    found.update(ast.literal_eval(line.value))
+    return frozenset(found)
 
 
 @cache

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-_VARIABLES = ("JAX", "XLA", "PYTHON", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTEST", "EQX", "JAXTYPING")
+from shapecheck.evaluate.framework_protocol import framework_facts
+
+_VARIABLES = ("JAX", "XLA", "PYTHON", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTEST", "JAXTYPING")  # JAXTYPING_DISABLE, ...
 _PLACES = ("VIRTUAL_ENV", "CONDA_PREFIX", "PYTEST_CURRENT_TEST")  # say where something lies, not what it is
 
 
@@ -37,7 +39,8 @@ def portable_variables() -> dict[str, str]:
 
 
 def _variables() -> dict[str, str]:
-    found = {name: value for name, value in os.environ.items() if name.startswith(_VARIABLES)}
+    prefixes = (*_VARIABLES, *framework_facts("variables"))
+    found = {name: value for name, value in os.environ.items() if name.startswith(prefixes)}
     found.pop("PYTHONHASHSEED", None)  # the worker has one of its own, and Dask sets it here for its workers
     return found
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from shapecheck.incremental.module_summary import ModuleStep, ModuleSummary
 from shapecheck.incremental.name_references import Chain, Import
-from shapecheck.incremental.side_effects import PURE
+from shapecheck.incremental.side_effects import pure_packages
 
 _ImportInProgress = tuple[
     str, Iterator[ModuleStep], Iterator[str]
@@ -87,5 +87,5 @@ def packages(step: ModuleStep, tops: frozenset[str]) -> Iterator[str]:
     """Packages from elsewhere that a step imports, of which nobody knows what this does."""
     for target in step.imports:
         top = target.module[0] if target.module else ""
-        if not target.level and top not in tops and top not in PURE and top not in sys.stdlib_module_names:
+        if not target.level and top not in tops and top not in pure_packages() and top not in sys.stdlib_module_names:
             yield top

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from shapecheck.incremental.name_references import imports, words
-from shapecheck.incremental.side_effects import PURE
+from shapecheck.incremental.side_effects import pure_packages
 from shapecheck.syntax.scopes import name_chain, target_names, targets
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -22,8 +22,8 @@ _READING_METHODS = words("get items keys values copy index count union intersect
 _READING_FUNCTIONS = words(
     "len sorted list tuple set frozenset dict enumerate zip isinstance sum min max any all range reversed str repr"
 )
-# Packages whose calls make what does not change, or what is none of the user's state; and what they make that does.
-_MAKERS = PURE - words("contextlib copy hypothesis inspect numpy pytest types unittest")
+# Of packages that keep nothing, those whose calls make what changes and is the user's; and what others make that does.
+_MAKE_MUTABLE = words("contextlib copy hypothesis inspect numpy pytest types unittest")
 _CONTAINERS = words(
     """dict list set bytearray defaultdict deque OrderedDict Counter count cycle iter open WeakKeyDictionary
     WeakValueDictionary"""
@@ -147,7 +147,10 @@ class _StateReader:
     def _stays(self, value: ast.expr) -> bool:
         if isinstance(value, ast.Call):
             chain = name_chain(value.func)
-            return chain is not None and self.packages.get(chain[0]) in _MAKERS and chain[-1] not in _CONTAINERS
+            package = self.packages.get(chain[0]) if chain is not None else None
+            if chain is None or package is None or package in _MAKE_MUTABLE:
+                return False
+            return package in pure_packages() and chain[-1] not in _CONTAINERS
         return not isinstance(value, (*_DISPLAYS, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp))
 
     def _function(self, function: ast.AST, owner: str) -> None:

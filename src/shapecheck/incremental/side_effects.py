@@ -10,16 +10,17 @@ import builtins
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
+from shapecheck.evaluate.framework_protocol import framework_facts
 from shapecheck.incremental.name_references import Chain, Import, words
 from shapecheck.syntax.scopes import name_chain, single_targets
 
-# Packages whose functions make values or wrap functions, and keep nothing of what they are given. Those that call
-# functions of the project at once are found out when they do: the worker tells which functions ran on import.
-PURE = words(
-    """abc beartype chex collections contextlib copy dataclasses datetime einops enum equinox flax fractions functools
-    haiku hypothesis inspect itertools jax jaxlib jaxtyping logging math ml_dtypes numbers numpy operator optax os
-    pathlib pytest re scipy shapecheck string textwrap types typing typing_extensions unittest absl"""
+# Packages, beside the frameworks, whose functions keep nothing of what they are given.
+_PURE = words(
+    """abc beartype chex collections contextlib copy dataclasses datetime einops enum fractions functools hypothesis
+    inspect itertools jax jaxlib jaxtyping logging math ml_dtypes numbers numpy operator optax os pathlib pytest re
+    scipy shapecheck string textwrap types typing typing_extensions unittest absl"""
 )
 # Parts of their names that tell of a state.
 _STATEFUL = words(
@@ -35,12 +36,11 @@ _BUILTIN_CALLS = words(
 )
 _BUILTIN_BASES = frozenset(name for name, value in vars(builtins).items() if isinstance(value, type))
 # Classes that look at their subclasses, but keep nothing of them that another class would see.
-_BASES = words(
+_BASES = words(  # beside those of frameworks
     """abc.ABC chex.TestCase dataclasses.KW_ONLY enum.Enum enum.Flag enum.IntEnum enum.IntFlag enum.StrEnum
-    equinox.Enumeration equinox.Module flax.linen.Module flax.nnx.Module haiku.Module haiku.RNNCore
-    flax.struct.PyTreeNode typing.Generic typing.NamedTuple typing.Protocol typing.TypedDict
-    typing_extensions.NamedTuple typing_extensions.Protocol typing_extensions.TypedDict unittest.TestCase
-    absl.testing.absltest.TestCase absl.testing.parameterized.TestCase"""
+    typing.Generic typing.NamedTuple typing.Protocol typing.TypedDict typing_extensions.NamedTuple
+    typing_extensions.Protocol typing_extensions.TypedDict unittest.TestCase absl.testing.absltest.TestCase
+    absl.testing.parameterized.TestCase"""
 )
 _METACLASSES = frozenset({"abc.ABCMeta", "enum.EnumMeta", "enum.EnumType"})
 _RULES = frozenset({"defjvp", "defvjp", "defjvps", "def_vmap"})  # they give JAX's functions rules of their own
@@ -167,7 +167,7 @@ class SideEffects:
             return None
         full = self.external(chain)
         if full:
-            return () if full in _BASES else None
+            return () if full in _BASES or full in framework_facts("without_effects") else None
         return () if self._is_builtin(chain, _BUILTIN_BASES) else chain
 
     def _assigns(self, node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> bool:
@@ -193,7 +193,7 @@ class SideEffects:
 
     def _is_pure(self, chain: Chain) -> bool:
         full = self.external(chain).split(".")
-        if full[0] not in PURE:
+        if full[0] not in pure_packages():
             return False
         if full[:2] == ["jax", "random"] or full[-1] in _STATELESS_RANDOM:
             return True
@@ -232,6 +232,16 @@ class SideEffects:
 
     def _is_builtin(self, chain: Chain, names: frozenset[str]) -> bool:
         return len(chain) == 1 and chain[0] in names and chain[0] not in self.defined and chain[0] not in self.imports
+
+
+@cache
+def pure_packages() -> frozenset[str]:
+    """Packages whose functions make values or wrap functions, and keep nothing of what they are given.
+
+    Those that call functions of the project at once are found out when they do: the worker tells which functions ran
+    on import.
+    """
+    return _PURE | framework_facts("without_effects")
 
 
 def target_names(target: ast.expr) -> list[str]:

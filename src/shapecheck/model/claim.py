@@ -69,7 +69,9 @@ class Site:
       at `position`, or at the start of its "body" (targets of `for` and `with`).
     - `field`: field `name` of each instance that the class `scope` constructs.
     - `shown`: what a print makes text of: the expression at `position`, or of the f-string there the field `part`.
-    - `called`: each call of the callable that is parameter `name` of the function `scope`: a TreeValue "call".
+    - `called`: each call of the callable that is parameter `name` of the function `scope`, field `name` of what the
+      class `scope` constructs, or the value at `position`; or of those that this holds at the end of the selectors
+      `inside`. Each is a TreeValue "call".
     - `yielded`: each item of the iterator that is parameter `name` of the function `scope`; without a name, that it
       yields or returns.
 
@@ -88,6 +90,7 @@ class Site:
     loop: tuple[int, ...] = ()  # lines of the enclosing `for`/`while` statements and comprehensions, outermost first
     part: int | None = None
     paths: tuple[Point, ...] = ()
+    inside: tuple[Selector, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

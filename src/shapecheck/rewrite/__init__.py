@@ -7,10 +7,8 @@ what a run inserts depends on its options only. User code is neither imported no
 
 from __future__ import annotations
 
-import io
 import re
 import sys
-import tokenize
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,7 +26,7 @@ from shapecheck.rewrite.value_checks import ValueChecks
 from shapecheck.syntax.concrete_file import ConcreteFile
 from shapecheck.syntax.inserted_lines import find_inserted
 from shapecheck.syntax.owners import UnreadableError
-from shapecheck.syntax.source_text import SourceText, read_source
+from shapecheck.syntax.source_text import SourceText, declared_encoding, read_source
 
 __all__ = [
     "RewriteError",
@@ -117,8 +115,7 @@ def _without_inserted(path: str, data: bytes, *, verify: bool = False) -> bytes:
 def readable(data: bytes) -> str:
     """The text of a file for people, its line ends as they are."""
     try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-        return data.decode(encoding, errors="replace")
+        return data.decode(declared_encoding(data), errors="replace")
     except (SyntaxError, LookupError):
         return data.decode("utf-8", errors="replace")
 

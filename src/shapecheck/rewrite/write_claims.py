@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tokenize
 from collections.abc import Mapping
 
 import libcst as cst
@@ -15,7 +13,7 @@ from libcst.codemod.visitors import AddImportsVisitor
 from shapecheck.rewrite.transform import RewriteError, require_lossless
 from shapecheck.syntax.concrete_file import ConcreteFile, deep_recursion
 from shapecheck.syntax.owners import UnreadableError
-from shapecheck.syntax.source_text import read_source
+from shapecheck.syntax.source_text import declared_encoding, read_source
 
 _LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
 _SHORTEST_LIMIT = 88  # how long lines may become where the file itself has no longer ones
@@ -26,7 +24,7 @@ SignatureKey = tuple[int, int, str]
 
 def write_comments(path: str, data: bytes, comments: Mapping[int, str]) -> bytes:
     """The file with comments at the ends of lines, of those that do not make a line too long."""
-    encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+    encoding = declared_encoding(data)
     lines: list[str] = _LINES.findall(data.decode(encoding))[:-1]
     longest = max([_SHORTEST_LIMIT, *(len(line.rstrip()) for line in lines)])
     for number, comment in comments.items():

@@ -3,80 +3,27 @@
 from __future__ import annotations
 
 import ast
-import builtins
-import contextlib
 import importlib.abc
 import importlib.machinery
 import os
 import sys
-import threading
-import weakref
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from types import CodeType, ModuleType
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass
+from types import ModuleType
 from typing import Any, cast
 
 from shapecheck.evaluate.framework_protocol import module_names
 from shapecheck.evaluate.probes.ast_probes import HANDLE, instrument
-from shapecheck.evaluate.probes.constructor_arguments import Construction
+from shapecheck.evaluate.probes.probed_loader import ProbedLoader
 from shapecheck.evaluate.probes.recorder import Recorder
-from shapecheck.model import FunctionKey
 from shapecheck.runtime import watched_names
 from shapecheck.runtime.call_checks import CallChecker
 from shapecheck.runtime.cell_source import Cell, with_handle
 from shapecheck.runtime.judge_client import JudgeClient
 from shapecheck.runtime.lazy_probe import LazyProbe, ValueHandle
+from shapecheck.runtime.passing_constructions import PassingConstructions
 from shapecheck.worker.messages.judge_messages import ObservationPlan
 from shapecheck.worker.messages.plans import ModulePlan, as_shown
-
-_MOST = 32  # combinations of sizes of one class that are remembered
-
-Variables = Mapping[str, object]
-
-
-class PassingConstructions:
-    """As `stage.observe.constructions.Constructions`, whose instances an evaluation holds, and lets go at its end.
-
-    Of an instance that JAX has rebuilt, it is what any of its class was given.
-    """
-
-    def __init__(self) -> None:
-        self._alive: dict[int, tuple[weakref.ref[object], dict[FunctionKey, Variables]]] = {}
-        self._by_type: dict[type, dict[object, Variables]] = {}
-
-    def note(self, construction: Construction) -> None:
-        """Note a constructor's variables, in place of those at its start."""
-        instance, key = construction.instance, id(construction.instance)
-        found = self._alive.get(key)
-        if found is None or found[0]() is not instance:
-            try:
-                self._alive[key] = weakref.ref(instance, lambda _: self._alive.pop(key, None)), {}
-            except TypeError:  # a class with slots
-                return
-        self._alive[key][1][construction.scope] = construction.variables
-        kept = self._by_type.setdefault(type(instance), {})
-        if len(kept) < _MOST:
-            kept.setdefault(_sizes(construction), construction.variables)
-
-    def variables(self, instance: object) -> Sequence[Variables]:
-        """What the constructor of `instance` had."""
-        return self.own(instance) or list(self._by_type.get(type(instance), {}).values())
-
-    def own(self, instance: object) -> Sequence[Variables]:
-        """What the constructor of this very instance had; nothing if JAX has rebuilt it."""
-        found = self._alive.get(id(instance))
-        return list(found[1].values()) if found is not None and found[0]() is instance else []
-
-    def all_records(self) -> Sequence[Construction]:
-        """None are handed on."""
-        return ()
-
-
-def _sizes(construction: Construction) -> object:
-    variables = construction.variables
-    return construction.scope, tuple(
-        (name, variables[name]) for name in sorted(variables) if type(variables[name]) is int
-    )
-
 
 Watch = Callable[[str, int, object], object]
 Return = Callable[[int, object], object]
@@ -231,41 +178,22 @@ class ProbeInserter:
         return found.plan
 
 
-class OwnFileLoader(importlib.machinery.SourceFileLoader):
-    """Compiles one of the user's files with its probes, in the way of the loader that would else have done it.
+@dataclass(frozen=True)
+class OwnFile:
+    """One of the user's files, as the program imports it."""
 
-    No bytecode is written, and none is read.
-    """
+    probing: ProbeInserter
+    file: str
+    unsaved_text: bytes = b""
 
-    def __init__(self, fullname: str, path: str, probing: ProbeInserter, inner: Any) -> None:
-        super().__init__(fullname, path)
-        self._probing, self._inner = probing, inner
-        self._code: CodeType | None = None
-        self.names: dict[str, object] = {}  # what the module has to know before it runs
+    def tree(self, source: bytes, names: dict[str, object]) -> ast.Module | None:
+        """The probed syntax tree."""
+        return self.probing.tree(source, self.file, names)
 
-    def get_code(self, fullname: str) -> CodeType | None:
-        """The probed code. Transformations of other tools, such as jaxtyping's import hook, come on top."""
-        if self._code is not None:
-            return self._code
-        path = str(self.path)
-        source = self.get_data(path)
-        tree = self._probing.tree(source, path, self.names)
-        code: CodeType | None
-        if tree is None:
-            code = self._inner.get_code(fullname)
-        elif type(self._inner) is importlib.machinery.SourceFileLoader:
-            code = compile(tree, path, "exec", dont_inherit=True)
-        else:
-            with _compile_as(path, tree):
-                code = self._inner.source_to_code(source, path)
-        return code
-
-    def exec_module(self, module: ModuleType) -> None:
+    def execute(self, module: ModuleType, run: Callable[[ModuleType], None]) -> None:
         """Run the module."""
-        __tracebackhide__ = True  # by pytest, where it cannot be imported
-        self._code = self.get_code(module.__name__)
-        vars(module).update(self.names)
-        super().exec_module(module)
+        __tracebackhide__ = True
+        run(module)
 
 
 class Finder(importlib.abc.MetaPathFinder):
@@ -295,7 +223,7 @@ class Finder(importlib.abc.MetaPathFinder):
             if fullname == "jax" or fullname in module_names() or fullname in self._others:
                 spec.loader = _AnnouncingLoader(fullname, file, self._loaded)
             elif self.probing.is_own(file, fullname):
-                spec.loader = OwnFileLoader(fullname, file, self.probing, loader)
+                spec.loader = ProbedLoader(fullname, file, OwnFile(self.probing, file), loader)
         elif type(loader).__module__ == _PYTEST and file is not None and self.probing.is_own(file, fullname):
             from shapecheck.runtime.pytest_loader import RewritingLoader  # noqa: PLC0415 - pytest is there
 
@@ -342,27 +270,3 @@ def uninstall(finder: Finder) -> None:
     """Find modules as before."""
     if finder in sys.meta_path:
         sys.meta_path.remove(finder)
-
-
-_compiling = threading.RLock()
-
-
-@contextlib.contextmanager
-def _compile_as(path: str, tree: ast.Module) -> Iterator[None]:
-    """A monkeypatch: meanwhile, who parses the file at `path` gets `tree`. All import hooks have that in common."""
-    compile_ = builtins.compile
-    thread = threading.get_ident()
-
-    def compile_tree(source: Any, filename: Any, mode: str, flags: int = 0, *args: Any, **kwargs: Any) -> Any:
-        ours = threading.get_ident() == thread and os.fspath(filename) == path
-        if ours and flags & ast.PyCF_ONLY_AST and not isinstance(source, ast.AST):
-            return tree
-        source = tree if ours and not isinstance(source, ast.AST) else source
-        return compile_(source, filename, mode, flags, *args, **kwargs)
-
-    with _compiling:
-        builtins.compile = compile_tree
-        try:
-            yield
-        finally:
-            builtins.compile = compile_

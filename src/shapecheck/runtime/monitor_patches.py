@@ -90,5 +90,6 @@ def _is_users(function: object, is_own: Callable[[str], bool]) -> bool:
 def _name(function: object) -> str:
     while isinstance(function, functools.partial):
         function = function.func
-    inner = getattr(function, "f", function)  # of what Flax's nnx compiles
-    return str(getattr(inner, "__name__", type(inner).__name__))
+    for each in loaded_frameworks():
+        function = each.unwrap_compiled(function)
+    return str(getattr(function, "__name__", type(function).__name__))

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from types import CodeType
 from typing import NoReturn
 
+from shapecheck.evaluate.probes.probed_loader import ProbedLoader
 from shapecheck.runtime.autostart import begin
 from shapecheck.runtime.check_session import CheckSession
 
@@ -61,7 +62,8 @@ def _module(program: Sequence[str], names: dict[str, object], session: CheckSess
         _refuse(f"No module named {name}", 1)
     sys.argv[0] = str(spec.origin)
     _reset_main(names, __package__=spec.parent, __loader__=loader, __spec__=spec, __file__=spec.origin)
-    names.update(getattr(loader, "names", {}))  # of the checks
+    if isinstance(loader, ProbedLoader):
+        names.update(loader.names)
     return code
 
 

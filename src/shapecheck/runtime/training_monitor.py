@@ -168,8 +168,8 @@ class TrainingMonitor:
         if not self._written:
             sys.stderr.write(
                 f"shapecheck: --monitor has seen {self._step} steps, and looks at every {self._every}th "
-                "(--monitor-every). A step is a call of optax's update, in a function that jax.jit or eqx.filter_jit "
-                "compiles or outside of any.\n"
+                "(--monitor-every). A step is a call of optax's update, in a function that jax.jit compiles, or a jit "
+                "of the framework's, or outside of any.\n"
             )
 
     def _begin_eager_step(self) -> None:

@@ -119,12 +119,17 @@ def parse_text(path: str, text: str, *, newer: bool = False) -> SourceText:
         )
 
 
+def declared_encoding(data: bytes) -> str:
+    """The encoding that a file declares, else UTF-8. Raises SyntaxError for one that Python does not know."""
+    return tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+
+
 def _decode(data: bytes) -> str:
     """The text with plain line ends; form feeds and the like stay what they are, since Python counts them as blanks."""
     if data.isascii() and b"coding" not in data[:400]:
         text = data.decode("ascii")
     else:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        encoding = declared_encoding(data)
         text = data.decode(encoding)
         if not isinstance(text, str):  # a codec that is no text encoding
             raise LookupError(f"{encoding} is no text encoding")

@@ -220,10 +220,10 @@ class Reasons:
         if (claim.path, scope) in self.stops:
             return f"{name} stopped before this line: {self.stops[(claim.path, scope)]}"
         if (claim.path, scope) in self.entered:
-            if module.scopes[scope].kind == "class":
-                return f"the field of {name} is not set when its construction ends"
             if claim.sites and (kind := module.sites[claim.sites[0]].kind) in _NEVER:
                 return _NEVER[kind]
+            if module.scopes[scope].kind == "class":
+                return f"the field of {name} is not set when its construction ends"
             return f"{name} was evaluated, but not along this line"
         return self._never_entered(module, scope)
 

@@ -30,6 +30,7 @@ class EquinoxFramework(Framework):
     transformations = frozenset(["filter_vmap", "filter_checkpoint", "filter_jit"])
     appliers = frozenset(["_vmap_a_of_b"])  # a helper of `equinox.nn.MLP`
     variables = ("EQX_",)
+    without_effects = ("equinox", "equinox.Enumeration", "equinox.Module")
     compiles = True
     applies_updates = True
     weight_layout = "out in"

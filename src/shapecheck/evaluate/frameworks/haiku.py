@@ -51,6 +51,8 @@ class HaikuFramework(Framework):
 
     is_deferred = True
     infers_inputs = True
+    distributions = ("dm_haiku",)
+    without_effects = ("haiku", "haiku.Module", "haiku.RNNCore")
     weight_layout = "in out"
 
     def wrap_evaluation(self, error: Exception, evaluate: Function) -> Function | None:

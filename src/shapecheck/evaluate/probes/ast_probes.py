@@ -67,6 +67,7 @@ def node_key(node: ast.AST) -> Key:
 HANDLE = "__shapecheck__"
 OUTERMOST = "__sc_0__"  # holds the call of the module's own scope
 _WATCHES = {"called": "observe_calls", "yielded": "observe_items"}
+_OF_VALUES = {"value": "value", "shown": "observe_text", "called": "observe_calls"}
 
 _Function = TypeVar("_Function", ast.FunctionDef, ast.AsyncFunctionDef)
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -114,6 +115,7 @@ class _Transformer(ast.NodeTransformer):
         self.fields: dict[int, list[Site]] = {}
         self.later: dict[int, list[Site]] = {}  # of what parameters and results show when they are called, or yield
         self.formatted: dict[Key, list[Site]] = {}
+        self.classes = {scope.index for scope in scopes if scope.kind == "class"}
         self.by_position = {start_of(s.position): s for s in scopes if s.position is not None}
         self.probed = _probed_scopes(scopes, sites)
         # A running program has its sizes, and one path: which others there are is of no interest there.
@@ -125,13 +127,13 @@ class _Transformer(ast.NodeTransformer):
         for site in sites:
             if site.part is not None and site.position is not None:
                 self.formatted.setdefault(key(site.position), []).append(site)
-            elif site.kind in ("value", "shown") and site.position is not None:
+            elif site.kind in ("value", "shown", "called") and site.position is not None:
                 self.values.setdefault(key(site.position), []).append(site)
             elif site.kind == "name" and site.position is not None:
                 self.names.setdefault(key(site.position), []).append(site)
             elif site.kind == "return":
                 self.returns[site.scope] = site
-            elif site.kind == "field":
+            elif site.kind == "field" or (site.kind == "called" and site.scope in self.classes):
                 self.fields.setdefault(site.scope, []).append(site)
             elif site.kind in ("called", "yielded"):
                 self.later.setdefault(site.scope, []).append(site)
@@ -155,7 +157,7 @@ class _Transformer(ast.NodeTransformer):
         found = self.values.pop(node_key(node), ()) if readable else ()
         result: ast.expr = super().visit(node)
         for site in found:
-            method = "observe_text" if site.kind == "shown" else "value"
+            method = _OF_VALUES[site.kind]
             result = self._call(method, [self._scope(), _constant(site.index), result], node)
         return result
 
@@ -378,8 +380,8 @@ class _Transformer(ast.NodeTransformer):
 
 def _probed_scopes(scopes: Sequence[Scope], sites: Sequence[Site]) -> set[int]:
     """The scopes with sites, and the functions around them, whose bindings they read."""
-    probed = {s.scope for s in sites if s.kind != "field"}
-    for index in [*probed, *(s.scope for s in sites if s.kind == "field")]:
+    probed = {s.scope for s in sites if scopes[s.scope].kind != "class"}
+    for index in [*probed, *(s.scope for s in sites if scopes[s.scope].kind == "class")]:
         parent = scopes[index].parent
         while parent is not None:
             if scopes[parent].kind == "function":

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType
 from typing import TypeGuard
 
+from shapecheck.model import Selector, is_structure
+
 Place = tuple[str, int]  # the file, and the site in it
 NoteCall = Callable[[Sequence[object], object], None]
 NoteItem = Callable[[object], None]
@@ -43,6 +45,28 @@ class WatchedFunctions:
             known = self._known[place, function] = _WatchedFunction(place, function, note)
         known.note = note
         return known.call
+
+
+def replace_functions(value: object, inside: Sequence[Selector], watch: Callable[[object], object]) -> object:
+    """A value with each function in it watched that stands at the end of the selectors: the same where there is none.
+
+    What is neither a plain list, tuple nor dict is left as it is. Whoever holds one of these goes on with a copy.
+    """
+    if not inside:
+        return watch(value)
+    first, rest = inside[0], inside[1:]
+    if is_structure(first):
+        fits = first == "array" or type(value).__name__ == str(first).partition("/")[0]
+        return replace_functions(value, rest, watch) if fits else value
+    if type(value) is dict:
+        named = {key: replace_functions(part, rest, watch) for key, part in value.items()} if first == "*" else value
+        return named if any(named[key] is not part for key, part in value.items()) else value
+    if type(value) not in (list, tuple) or not isinstance(value, (list, tuple)):
+        return value
+    parts = [
+        replace_functions(part, rest, watch) if first in ("*", index) else part for index, part in enumerate(value)
+    ]
+    return type(value)(parts) if any(a is not b for a, b in zip(parts, value, strict=True)) else value
 
 
 def _is_function(value: object) -> TypeGuard[Callable[..., object]]:

@@ -26,7 +26,7 @@ In a program that runs under checks (`shapecheck run`), until they end:
 | what                                        | where                          | what for                              |
 |---------------------------------------------|--------------------------------|---------------------------------------|
 | `sys.meta_path`, whose first finder is ours | runtime/import_hook.py         | imported modules get probes           |
-| `builtins.compile`, during one import       | runtime/import_hook.py         | other import hooks see the probes     |
+| `builtins.compile`, during one import       | probes/probed_loader.py        | other import hooks see the probes     |
 | `__code__` of the user's functions          | runtime/patch_functions.py     | what was imported before gets probes  |
 | `__code__` of the user's functions          | runtime/autoreload.py          | reloaded functions get probes         |
 | `sys.excepthook`, `threading.excepthook`    | runtime/excepthook.py          | errors are shown with their arrays    |

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -12,13 +13,15 @@ import linecache
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import CodeType, FrameType, ModuleType
+from dataclasses import dataclass
+from types import FrameType, ModuleType
 
 from shapecheck.evaluate.global_state import GlobalState
 from shapecheck.evaluate.probes import disable_typecheckers
 from shapecheck.evaluate.probes.ast_probes import HANDLE, instrument
 from shapecheck.evaluate.probes.failed_imports import FailedImports
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
+from shapecheck.evaluate.probes.probed_loader import ProbedLoader
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.tolerate_concrete import STEP, Steps, with_steps
 from shapecheck.evaluate.process_damage import ProcessDamage
@@ -85,7 +88,8 @@ class PlanImporter(importlib.abc.MetaPathFinder):
         plan = self.plans.get(file)
         if plan is None and not (self.is_test(file) or self.failed_imports.concern(file)):
             return None
-        spec.loader = PlanLoader(fullname, spec.origin, plan or self.plan_without_claims(file, fullname), self)
+        plan = plan or self.plan_without_claims(file, fullname)
+        spec.loader = ProbedLoader(fullname, spec.origin, PlannedFile(self, plan))
         return spec
 
     def find_distributions(
@@ -156,7 +160,8 @@ class PlanImporter(importlib.abc.MetaPathFinder):
 
     def _load_from_file(self, plan: ModulePlan) -> ModuleType:
         name = plan.name if plan.name not in sys.modules else f"_shapecheck_{len(self.loaded)}_{plan.name}"
-        spec = importlib.util.spec_from_file_location(name, plan.file, loader=PlanLoader(name, plan.file, plan, self))
+        loader = ProbedLoader(name, plan.file, PlannedFile(self, plan))
+        spec = importlib.util.spec_from_file_location(name, plan.file, loader=loader)
         if spec is None or spec.loader is None:
             raise ImportError(f"no module can be made of {plan.path}")
         module = importlib.util.module_from_spec(spec)
@@ -219,57 +224,52 @@ def _note_lines(file: str, source: bytes) -> None:
     linecache.cache[file] = (len(source), None, lines, file)
 
 
-class PlanLoader(importlib.machinery.SourceFileLoader):
-    """Compiles one planned file with its probes."""
+@dataclass(frozen=True)
+class PlannedFile:
+    """One file that is imported to be checked, or beside such files."""
 
-    def __init__(self, fullname: str, path: str, plan: ModulePlan, importer: PlanImporter) -> None:
-        super().__init__(fullname, path)
-        self.plan = plan
-        self.importer = importer
+    importer: PlanImporter
+    plan: ModulePlan
 
-    def get_source(self, fullname: str) -> str | None:
-        """The text as it was compiled."""
-        if not self.plan.source:
-            return super().get_source(fullname)
-        return importlib.util.decode_source(self.plan.source.encode("latin-1"))
+    @property
+    def file(self) -> str:
+        """What its code calls it."""
+        return self.plan.file
 
-    def get_code(self, fullname: str) -> CodeType | None:
-        """Compile the source with probes around the planned sites."""
-        source = self.plan.source.encode("latin-1") or self.get_data(self.path)
-        _note_lines(self.plan.file, source)
-        tree = instrument(source, self.plan.file, self.plan.scopes, self.plan.sites)
-        tree = self.importer.failed_imports.replace_in(tree, self.plan.file)
-        if self.importer.steps is not None and self.importer.is_test(self.plan.file):
-            tree = with_steps(tree)
-        try:
-            code: CodeType = compile(tree, self.plan.file, "exec", dont_inherit=True)
-        except SyntaxError:
-            self.source_to_code(source, self.plan.file)  # raises what only the compiler minds: `return` in a module
-            raise
-        return code
+    @property
+    def unsaved_text(self) -> bytes:
+        """Its text, where that is not the one on the disk."""
+        return self.plan.source.encode("latin-1")
 
-    def exec_module(self, module: ModuleType) -> None:
+    def tree(self, source: bytes, names: dict[str, object]) -> ast.Module:
+        """The source with probes around the planned sites."""
+        importer, plan = self.importer, self.plan
+        _note_lines(plan.file, source)
+        tree = instrument(source, plan.file, plan.scopes, plan.sites)
+        tree = importer.failed_imports.replace_in(tree, plan.file)
+        names[HANDLE] = ModuleProbe(importer.recorder, plan.path, plan.scopes, plan.sites)
+        if importer.steps is None:
+            return tree
+        names[STEP] = importer.steps
+        return with_steps(tree) if importer.is_test(plan.file) else tree
+
+    def execute(self, module: ModuleType, run: Callable[[ModuleType], None]) -> None:
         """Run the module body; remember which file is running, so that a crash can be laid at its door."""
-        importer = self.importer
+        importer, recorder = self.importer, self.importer.recorder
         if self.plan.file in importer.culprits:
             importer.refused_to |= set(_importing_files())
             raise CulpritImportError(importer.culprits[self.plan.file])
-        probe = ModuleProbe(importer.recorder, self.plan.path, self.plan.scopes, self.plan.sites)
-        setattr(module, HANDLE, probe)
-        if importer.steps is not None:
-            setattr(module, STEP, importer.steps)
         importer.failed_imports.serve(module, self.plan.file)
-        importer.recorder.paths.setdefault(self.plan.file, self.plan.path)
+        recorder.paths.setdefault(self.plan.file, self.plan.path)
         importer.loaded[self.plan.file] = module
         importer.executing.append(self.plan.path)
         importer.announce(self.plan.path)
-        recorder = importer.recorder
         before, recorder.touched = recorder.touched, set()
         fit = importer.damage.values()
-        named = {"__name__": module.__name__, "__file__": self.path}
+        named = {name: getattr(module, name) for name in ("__name__", "__file__")}
         try:
             with importer.global_state.let_changes_last():
-                super().exec_module(module)
+                run(module)
         except BaseException:
             importer.loaded.pop(self.plan.file, None)
             raise

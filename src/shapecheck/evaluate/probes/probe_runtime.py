@@ -15,7 +15,7 @@ from shapecheck.evaluate.probes.ast_probes import HANDLE
 from shapecheck.evaluate.probes.constructor_arguments import Construction
 from shapecheck.evaluate.probes.declared_methods import DeclaredMethods
 from shapecheck.evaluate.probes.describe_value import describe, is_array, is_size
-from shapecheck.evaluate.probes.later_values import watch_items
+from shapecheck.evaluate.probes.later_values import replace_functions, watch_items
 from shapecheck.evaluate.probes.recorder import OpenCall, Recorder
 from shapecheck.evaluate.probes.tracer_origin import FormattedTracer, describe_type, traced_by
 from shapecheck.evaluate.probes.visible_sizes import sizes_among, visible
@@ -55,7 +55,7 @@ class ModuleProbe:
                 self.parameters.setdefault(site.scope, []).append(site)
             elif site.kind == "return":
                 self.returns[site.scope] = site
-            elif site.kind == "field":
+            elif scopes[site.scope].kind == "class":
                 self.field_sites.setdefault(site.scope, []).append(site)
 
     def enter(self, scope: int, outer: OpenCall | None) -> OpenCall:
@@ -169,16 +169,31 @@ class ModuleProbe:
         """Pass a callable on, each call of which will be observed."""
         if opened is None or not self._keeps_observations():
             return function
-        names = self._visible_names(self.sites[site], sys._getframe(1))
+        return self._watch_calls(opened, site, function, self._visible_names(self.sites[site], sys._getframe(1)))
+
+    def _watch_calls(
+        self, opened: OpenCall, site: int, value: object, names: tuple[NamedSize, ...], *, of_field: bool = False
+    ) -> object:
+        """A callable, or what holds some, each call of which will be observed.
+
+        One of a function's belongs to that call of the function. One `of_field` belongs to the function that calls it,
+        wherever the instance was constructed.
+        """
 
         def note(arguments: Sequence[object], result: object) -> None:
             if self._keeps_observations():
                 frame = sys._getframe(2)  # behind it stands the function that was passed on
-                parts = tuple(describe(each, self._hidden_axes(opened, frame)) for each in (*arguments, result))
+                within = self.recorder.open_call(frame) if of_field else opened
+                hidden = self._hidden_axes(within, frame) if within is not None else tuple
+                parts = tuple(describe(each, hidden) for each in (*arguments, result))
                 keys = (*map(str, range(len(arguments))), "result")
-                self._note_later(opened, Observation(site, TreeValue("call", "call", keys, parts), names), frame)
+                found = Observation(site, TreeValue("call", "call", keys, parts), names)
+                self._note_later(opened, found, frame, within or opened)
 
-        return self.recorder.watched.watch((self.path, site), function, note)
+        def watch(function: object) -> object:
+            return self.recorder.watched.watch((self.path, site), function, note)
+
+        return replace_functions(value, self.sites[site].inside, watch)
 
     def observe_items(self, opened: OpenCall | None, site: int, items: object) -> object:
         """Pass an iterator on, each item of which will be observed."""
@@ -204,10 +219,12 @@ class ModuleProbe:
             value = describe(item, self._hidden_axes(opened, frame))
             self._note_later(opened, Observation(site, value, names), frame)
 
-    def _note_later(self, opened: OpenCall, observation: Observation, frame: FrameType) -> None:
+    def _note_later(
+        self, opened: OpenCall, observation: Observation, frame: FrameType, within: OpenCall | None = None
+    ) -> None:
         """Note what a value of a call shows later on, as a call of its own: names may mean something else each time."""
         call = self._open(opened.scope, opened)
-        call.within, call.caller, call.stage = opened, self.recorder.frame(frame), opened.stage
+        call.within, call.caller, call.stage = within or opened, self.recorder.frame(frame), opened.stage
         call.observations.append(observation)
 
     def reach(self, opened: OpenCall | None, line: int, column: int) -> None:
@@ -272,8 +289,8 @@ class ModuleProbe:
             @functools.wraps(original)
             def construct(first: object, *args: object, **kwargs: object) -> object:
                 result = original(first, *args, **kwargs)
-                self._fields(scope, outer, result if name == "__new__" else first, sys._getframe(1))
-                return result
+                watched = self._fields(scope, outer, result if name == "__new__" else first, sys._getframe(1))
+                return watched if name == "__new__" else result
 
             setattr(cls, name, construct)  # monkeypatch: subclasses, too, construct by it
             self._constants(scope, outer, cls, sys._getframe(1))
@@ -281,22 +298,30 @@ class ModuleProbe:
 
         return decorate
 
-    def _fields(self, scope: int, outer: OpenCall | None, instance: object, frame: FrameType) -> None:
+    def _fields(self, scope: int, outer: OpenCall | None, instance: object, frame: FrameType) -> object:
+        """Observe the fields of an instance, and give it with the callables watched that they hold."""
         if _is_rebuilt(frame):
-            return
+            return instance
         opened = self._open(scope, outer)
         opened.caller = self.recorder.frame(frame)
         for site in self.field_sites[scope]:
-            if hasattr(instance, site.name):
-                names = visible(site.names, {"self": instance, **_members(instance)}, {})
-                value = describe(getattr(instance, site.name), self._hidden_axes(opened, frame))
-                opened.observations.append(Observation(site.index, value, names))
+            if not hasattr(instance, site.name):
+                continue
+            names = visible(site.names, {"self": instance, **_members(instance)}, {})
+            value = getattr(instance, site.name)
+            if site.kind == "field":
+                described = describe(value, self._hidden_axes(opened, frame))
+                opened.observations.append(Observation(site.index, described, names))
+            elif site.name in _members(instance) and self._keeps_observations():
+                watched = self._watch_calls(opened, site.index, value, names, of_field=True)
+                instance = _with_field(instance, site.name, watched) if watched is not value else instance
         self.recorder.listener.on_exit(opened)
+        return instance
 
     def _constants(self, scope: int, outer: OpenCall | None, cls: type, frame: FrameType) -> None:
         """Observe the arrays that the class itself holds, and its instances share."""
         own = vars(cls)
-        sites = [s for s in self.field_sites[scope] if is_array(own.get(s.name))]
+        sites = [s for s in self.field_sites[scope] if s.kind == "field" and is_array(own.get(s.name))]
         if sites:
             opened = self._open(scope, outer)
             for site in sites:
@@ -358,6 +383,15 @@ def _members(instance: object) -> dict[str, object]:
         return dict(vars(instance))
     except TypeError:  # namedtuples and slotted classes have no __dict__
         return {n: getattr(instance, n) for n in getattr(type(instance), "_fields", ())}
+
+
+def _with_field(instance: object, name: str, value: object) -> object:
+    """The instance with another value of a field: frozen or not, it is changed; a named tuple is another one then."""
+    if isinstance(instance, tuple):
+        replaced: object = getattr(instance, "_replace")(**{name: value})  # noqa: B009 - of named tuples alone
+        return replaced
+    object.__setattr__(instance, name, value)
+    return instance
 
 
 def _is_rebuilt(frame: FrameType | None) -> bool:

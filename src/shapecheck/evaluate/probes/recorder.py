@@ -209,12 +209,19 @@ class Recorder:
         """Note which calls did not come to their end: those that `error` came through on its way out."""
         trace = error.__traceback__
         while trace is not None:
-            code, variables = trace.tb_frame.f_code, trace.tb_frame.f_locals
-            for name in (*code.co_varnames, *code.co_cellvars):
-                opened = variables.get(name) if name.startswith("__sc_") else None
-                if isinstance(opened, OpenCall):
-                    opened.complete = False
+            opened = _open_call_of(trace.tb_frame)
+            if opened is not None:
+                opened.complete = False
             trace = trace.tb_next
+
+    def open_call(self, frame: FrameType | None) -> OpenCall | None:
+        """The nearest call that is watched, from `frame` outwards."""
+        while frame is not None:
+            opened = _open_call_of(frame)
+            if opened is not None:
+                return opened
+            frame = frame.f_back
+        return None
 
     def frame(self, frame: FrameType | None) -> Frame | None:
         """The nearest frame of the user's code, from `frame` outwards."""
@@ -224,6 +231,16 @@ class Recorder:
                 return Frame(path, frame.f_lineno, function_name(frame))
             frame = frame.f_back
         return None
+
+
+def _open_call_of(frame: FrameType) -> OpenCall | None:
+    """The call that a frame is of, as its own variable has it."""
+    code = frame.f_code
+    for name in (*code.co_varnames, *code.co_cellvars):
+        opened = frame.f_locals.get(name) if name.startswith("__sc_") else None
+        if isinstance(opened, OpenCall):
+            return opened
+    return None
 
 
 def function_name(frame: FrameType) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import jax
 
-from shapecheck.evaluate.framework_protocol import all_frameworks
+from shapecheck.evaluate.framework_protocol import framework_facts
 
 Settings = Mapping[str, bool | int | float | str | None]
 
@@ -21,7 +21,7 @@ _PREFIXES = ("JAX_", "XLA_")
 def settings() -> Settings:
     """All settings by name, environment variables included."""
     found = {f"config:{n}": v for n, v in jax.config.values.items() if isinstance(v, bool | int | float | str | None)}
-    prefixes = (*_PREFIXES, *(prefix for each in all_frameworks() for prefix in each.variables))
+    prefixes = (*_PREFIXES, *framework_facts("variables"))
     return {**found, **{f"environ:{n}": v for n, v in os.environ.items() if n.startswith(prefixes)}}
 
 

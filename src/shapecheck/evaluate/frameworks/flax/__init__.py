@@ -11,6 +11,8 @@ class FlaxFramework(Framework):
     """One of them: `flax.configurations` has the settings, and weights are kept as kernels are."""
 
     compiles = True
+    variables = ("FLAX_",)
+    without_effects = ("flax", "flax.linen.Module", "flax.nnx.Module", "flax.struct.PyTreeNode")
     weight_layout = "in out"
 
     def configuration(self) -> Mapping[str, object]:

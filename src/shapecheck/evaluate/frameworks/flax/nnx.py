@@ -41,6 +41,10 @@ class NnxFramework(FlaxFramework):
         found: type | None = getattr(self.library(), "Rngs", None)
         return found if name == "rngs" else None
 
+    def unwrap_compiled(self, function: object) -> object:
+        """What its wrappers hold as `f`."""
+        return getattr(function, "f", function)
+
     def parts(self, root: object, path: str) -> Iterable[tuple[str, object]]:
         """Those among the nodes of its graph."""
         nnx = self.require()
