@@ -136,11 +136,11 @@ class CommentTargets:
         if isinstance(placed.node, _FUNCTIONS):
             return self._behind_header(placed, placed.node, comment)
         if isinstance(placed.node, ast.If) and not _ARROW.search(comment.text):
-            tested = self._tested(placed, placed.node)
+            tested = self._condition_subject(placed, placed.node)
             return tested if tested is not None else self.statement(placed)
         return None if isinstance(placed.node, ast.ClassDef) else self.statement(placed)
 
-    def _tested(self, placed: PlacedStatement, node: ast.If) -> CommentTarget | None:
+    def _condition_subject(self, placed: PlacedStatement, node: ast.If) -> CommentTarget | None:
         """What `if x.ndim == 2:  # (b, t)` describes: the array that is tested, where the branch begins."""
         operand = subject(node.test)
         if operand is None and isinstance(node.test, ast.Compare) and isinstance(node.test.ops[0], ast.IsNot):
