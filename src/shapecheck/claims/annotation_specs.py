@@ -232,7 +232,8 @@ class AnnotationReader:
             return self._type(arguments[0], place.into("*"))
         if any(isinstance(argument, ast.Starred) for argument in arguments):
             return self._each(arguments, place.into("?"))
-        inner = place.into_member(f"tuple/{len(arguments)}")
+        structure = f"tuple/{len(arguments)}"
+        inner = place.into_member(structure) if place.among else place.into(f"only {structure}")
         return [found for index, node in enumerate(arguments) for found in self._type(node, inner.into(index))]
 
     def _union(self, members: Sequence[ast.expr], place: _Place) -> list[AnnotationSpec]:
@@ -247,6 +248,7 @@ class AnnotationReader:
         result = _with_structures([claim for found in speaking for claim in found], len(place.select))
         structures = {_structure(claim, len(place.select)) for claim in result}
         can_differ = all(map(is_structure, structures))
+        is_closed = structures.isdisjoint(("list", "dict")) and all(claim.sure for claim in result) and not place.among
         if not place.among and (len(speaking) == 1 or structures == {"array"}):
             result = _without_structures(result, len(place.select))
         if len(speaking) > 1:
@@ -256,6 +258,9 @@ class AnnotationReader:
             return [_out_of_sight(claim) for claim in (*result, *itertools.chain(*later))]
         silent = [member for member, found in zip(members, read, strict=True) if not found]
         are_plain = all(self._is_plain(member) for member in silent)
+        if can_differ and is_closed and are_plain and structures - {"array"}:
+            only = {*map(str, structures), *(() if all(map(_is_no_scalar, members)) else ("array",))}
+            result = [_with_demand(claim, f"only {' '.join(sorted(only))}", len(place.select)) for claim in result]
         if (len(speaking) > 1 and not can_differ) or any(self.names.original(member) in _ANY for member in silent):
             result = [_out_of_sight(claim) for claim in result]
         result += [each if len(later) == 1 else _out_of_sight(each) for each in itertools.chain(*later)]
@@ -368,6 +373,16 @@ def _without_structures(claims: Sequence[AnnotationSpec], depth: int) -> list[An
         each.by((*each.way[:depth], *each.way[depth + 1 :])) if is_structure(_structure(each, depth)) else each
         for each in claims
     ]
+
+
+def _with_demand(claim: AnnotationSpec, demand: str, depth: int) -> AnnotationSpec:
+    """The claim, which is false of a value that none of the union's members describes."""
+    return replace(claim, select=(*claim.select[:depth], demand, *claim.select[depth:]))
+
+
+def _is_no_scalar(member: ast.expr) -> bool:
+    """Whether a member is surely no number, in whose place arrays without axes come as well."""
+    return isinstance(member, ast.Subscript) or (isinstance(member, ast.Constant) and member.value is None)
 
 
 def _is_whole(claim: AnnotationSpec, depth: int) -> bool:
