@@ -646,3 +646,23 @@ def test_a_name_that_the_result_alone_binds_need_not_be_the_attribute_of_that_na
     seen = [('x Float[Array, "b d"]', array("b", "d")), ("z (b, code)", array("b", "n"))]
     seen += [("cov (code, code)", array("n", "n")), ('the returned value Float[Array, "code code"]', array("n", "n"))]
     assert set(read(RESULT, seen, names={"code": "48"}).values()) == {"good"}
+
+
+@pytest.mark.parametrize(
+    ("leaves", "names", "ended"),
+    [
+        ([("3", "5"), ("1", "5")], {}, "unknown"),
+        ([("5", "5"), ("3", "5")], {}, "unknown"),
+        ([("3", "5"), ("3", "5")], {}, "good"),
+        ([("3", "5"), ("3",)], {}, "bad rank"),
+        ([("3", "5"), ("1", "5")], {"count": "3"}, "bad dim"),
+        ([("3", "5"), ("1", "7")], {}, "bad dim"),
+        ([("3", "5"), ("5", "3")], {}, "bad dim"),
+    ],
+    ids=["apart", "the first is another's", "alike", "ranks", "an integer", "what an array has too", "a mix-up"],
+)
+def test_the_arrays_of_a_container_may_each_have_a_size_of_their_own_for_a_name(leaves, names, ended) -> None:
+    text = "def f(groups):\n    first = groups[0] * 2  # (width,)\n    values = split(groups)  # (count, width)\n"
+    value = tree("tuple", *(array(*each) for each in leaves))
+    seen = [("first (width,)", array("5")), ("values (count, width)", value)]
+    assert read(text, seen, names=names)["values (count, width)"] == ended

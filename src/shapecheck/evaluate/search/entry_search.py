@@ -147,7 +147,8 @@ class EntrySearch:
             sized += self._further.as_built(outcome) if outcome.ok else ()
         for name, found in self._further.other_defaults(first):
             others += found.ok or self._errors.narrow_default(name, found)
-        return SearchResult(ok=(*symbolic, *runs, *sized, *others, *self._errors.narrow(first, ranks)))
+        narrow = self._errors.narrow(first, ranks) or self._errors.narrow_to_none(first)
+        return SearchResult(ok=(*symbolic, *runs, *sized, *others, *narrow))
 
     def _symbolic(self, sized: TrialOutcome) -> Iterator[TrialOutcome]:
         """The same with symbols. That JAX cannot go on with them is no matter where numbers do."""
