@@ -78,8 +78,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--category", help="only mutants of this category")
     chosen = parser.parse_args()
-    rows = (PLANTED / "mutants.jsonl").read_text("utf-8").splitlines()
-    mutants = [row for row in map(json.loads, rows) if chosen.category in (None, row["category"])]
+    rows = [json.loads(line) for line in (PLANTED / "mutants.jsonl").read_text("utf-8").splitlines()]
+    mutants = [row for row in rows if chosen.category in (None, row["category"])]
+    if not mutants:
+        known = ", ".join(sorted({row["category"] for row in rows}))
+        parser.error(f"there is no category {chosen.category}, but {known}")
     with tempfile.TemporaryDirectory(prefix="planted-") as name:
         correct, wrong = Path(name, "correct"), Path(name, "wrong")
         correct.mkdir()

@@ -298,6 +298,175 @@ PACKAGES = (
         origin="9059a29f71",
         checked="disco_rl",
     ),
+    Package(
+        name="BayesNewton",
+        repository="https://github.com/AaltoML/BayesNewton",
+        origin="f72ae9a6ca",
+        checked="bayesnewton",
+    ),
+    Package(name="Kinetix", repository="https://github.com/FLAIROx/Kinetix", origin="fac7449755", checked="kinetix"),
+    Package(
+        name="PriorCVAE_JAX",
+        repository="https://github.com/elizavetasemenova/PriorCVAE_JAX",
+        origin="2db074ea6e",
+        checked="priorCVAE",
+    ),
+    Package(name="ReAct_Jax", repository="https://github.com/neel04/ReAct_Jax", origin="831619afd6", checked="ReAct"),
+    Package(name="Stoix", repository="https://github.com/EdanToledo/Stoix", origin="8fff19c94a", checked="stoix"),
+    Package(
+        name="Titans_jax", repository="https://github.com/andrew-veriga/Titans_jax", origin="1680b817a7", checked="."
+    ),
+    Package(name="bonsai", repository="https://github.com/jax-ml/bonsai", origin="36284254cf", checked="bonsai"),
+    Package(name="deqn-jax", repository="https://github.com/deqn-jax/deqn-jax", origin="52cba20d91", checked="src"),
+    Package(name="evojax", repository="https://github.com/google/evojax", origin="acf5252475", checked="evojax"),
+    Package(
+        name="f1tenth_gym_jax",
+        repository="https://github.com/f1tenth/f1tenth_gym_jax",
+        origin="1b4eb3f516",
+        checked="f1tenth_gym_jax",
+    ),
+    Package(name="fab-jax", repository="https://github.com/lollcat/fab-jax", origin="c9f991366c", checked="fabjax"),
+    Package(
+        name="flaxchat", repository="https://github.com/mlnomadpy/flaxchat", origin="9653ab459f", checked="flaxchat"
+    ),
+    Package(
+        name="flows_for_atomic_solids",
+        repository="https://github.com/google-deepmind/flows_for_atomic_solids",
+        origin="293aecf879",
+        checked=".",
+    ),
+    Package(name="fortuna", repository="https://github.com/awslabs/fortuna", origin="19c7d9c128", checked="fortuna"),
+    Package(
+        name="high_performance_jax",
+        repository="https://github.com/novastar53/high_performance_jax",
+        origin="a9f0a3c923",
+        checked="src",
+    ),
+    Package(
+        name="infodynamics-jax",
+        repository="https://github.com/cjrogerlo/infodynamics-jax",
+        origin="048d7ceabb",
+        checked="infodynamics_jax",
+    ),
+    Package(name="jax-aht", repository="https://github.com/LARG/jax-aht", origin="8c93ac4378", checked="agents"),
+    Package(
+        name="jax-baseline",
+        repository="https://github.com/tinker495/jax-baseline",
+        origin="8ef31ce109",
+        checked="jax_baselines",
+    ),
+    Package(
+        name="jax-diffusion-transformer",
+        repository="https://github.com/kvfrans/jax-diffusion-transformer",
+        origin="94ea6076bd",
+        checked=".",
+    ),
+    Package(
+        name="jax-fem", repository="https://github.com/deepmodeling/jax-fem", origin="912632b599", checked="jax_fem"
+    ),
+    Package(
+        name="jax-noprop",
+        repository="https://github.com/bayesianempirimancer/jax-noprop",
+        origin="a2bc2aed49",
+        checked="src",
+    ),
+    Package(
+        name="jax_llava", repository="https://github.com/qiaosungithub/jax_llava", origin="39b30fbc9a", checked="models"
+    ),
+    Package(
+        name="jax_rtrl", repository="https://github.com/FranzKnut/jax_rtrl", origin="7d95ca607d", checked="jax_rtrl"
+    ),
+    Package(
+        name="jax_verify",
+        repository="https://github.com/google-deepmind/jax_verify",
+        origin="fe8ea3c8da",
+        checked="jax_verify",
+    ),
+    Package(name="jaxls", repository="https://github.com/brentyi/jaxls", origin="50a58be88c", checked="src"),
+    Package(name="llama-jax", repository="https://github.com/stickshift/llama-jax", origin="17f2491f65", checked="src"),
+    Package(name="lmpo", repository="https://github.com/kvfrans/lmpo", origin="bdffa7b356", checked="."),
+    Package(name="mace-jax", repository="https://github.com/ACEsuit/mace-jax", origin="9fe59d9d0f", checked="mace_jax"),
+    Package(
+        name="macrogpt-jax",
+        repository="https://github.com/Ueaj-Kerman/macrogpt-jax",
+        origin="f7da7ef440",
+        checked="ueaj",
+    ),
+    Package(
+        name="mesh-transformer-jax",
+        repository="https://github.com/kingoflolz/mesh-transformer-jax",
+        origin="f8315e3003",
+        checked="mesh_transformer",
+    ),
+    Package(
+        name="msa-transformer-jax",
+        repository="https://github.com/amyxlu/msa-transformer-jax",
+        origin="3d8f2454e0",
+        checked=".",
+    ),
+    Package(
+        name="multinerf",
+        repository="https://github.com/google-research/multinerf",
+        origin="5b4d4f6460",
+        checked="internal",
+    ),
+    Package(
+        name="nano-vllm-jax",
+        repository="https://github.com/LiquidGunay/nano-vllm-jax",
+        origin="a43ef9f9ac",
+        checked="nanovllm_jax",
+    ),
+    Package(
+        name="nested-transformer",
+        repository="https://github.com/google-research/nested-transformer",
+        origin="59c0d6aa1a",
+        checked=".",
+    ),
+    Package(
+        name="neural_networks_chomsky_hierarchy",
+        repository="https://github.com/google-deepmind/neural_networks_chomsky_hierarchy",
+        origin="2b8eb4bee8",
+        checked=".",
+    ),
+    Package(name="octo", repository="https://github.com/octo-models/octo", origin="241fb3514b", checked="octo"),
+    Package(name="ramsey", repository="https://github.com/ramsey-devs/ramsey", origin="a582d042b4", checked="ramsey"),
+    Package(
+        name="ringattention",
+        repository="https://github.com/haoliuhl/ringattention",
+        origin="6305e2fb15",
+        checked="ringattention",
+    ),
+    Package(
+        name="shortcut-models",
+        repository="https://github.com/kvfrans/shortcut-models",
+        origin="6010043486",
+        checked=".",
+    ),
+    Package(name="softjax", repository="https://github.com/a-paulus/softjax", origin="82fa3c908b", checked="src"),
+    Package(name="ssm-jax", repository="https://github.com/lindermanlab/ssm-jax", origin="3ee7580d09", checked="ssm"),
+    Package(
+        name="symphony",
+        repository="https://github.com/atomicarchitects/symphony",
+        origin="590621f27f",
+        checked="symphony",
+    ),
+    Package(name="twpa-jax", repository="https://github.com/oss-esso/twpa-jax", origin="fe319052bd", checked="src"),
+    Package(
+        name="varibad_jax",
+        repository="https://github.com/aliang8/varibad_jax",
+        origin="e36a2a7171",
+        checked="varibad_jax",
+    ),
+    Package(
+        name="world-models-jax",
+        repository="https://github.com/Sha01in/world-models-jax",
+        origin="445392478f",
+        checked="src",
+    ),
+    Package(
+        name="xlstm-jax", repository="https://github.com/NX-AI/xlstm-jax", origin="0f3ebc2d73", checked="xlstm_jax"
+    ),
+    Package(name="JAX-CORL", repository="https://github.com/nissymori/JAX-CORL", origin="d747dd8ad4", checked="algos"),
 )
 
 # The environment that the verdicts were read with (Python 3.12), for all packages together. What needs TensorFlow or

@@ -70,19 +70,19 @@ PARAMETERS = {
 STRUCTURES = {
     "optional": ('Optional[Float[A, "b"]]', ["Float[b]"]),
     "or none": ('Float[A, "b"] | None', ["Float[b]"]),
-    "tuple": ('tuple[Float[A, "a"], int, Int[A, "b"]]', ["Float[a] .0", "Int[b] .2"]),
-    "nested tuples": ('Tuple[int, Tuple[int, Float[A, "a"]]]', ["Float[a] .1 .1"]),
+    "tuple": ('tuple[Float[A, "a"], int, Int[A, "b"]]', ["Float[a] .only tuple/3 .0", "Int[b] .only tuple/3 .2"]),
+    "nested tuples": ('Tuple[int, Tuple[int, Float[A, "a"]]]', ["Float[a] .only tuple/2 .1 .only tuple/2 .1"]),
     "tuple of any length": ('tuple[Float[A, "a"], ...]', ["Float[a] .*"]),
     "empty tuple": ("tuple[()]", []),
     "tuple of unknown length": ('tuple[int, *Ts, Float[A, "a"]]', ["Float[a] .?"]),
     "list": ('list[Float[A, "a"]]', ["Float[a] .*"]),
-    "sequence": ('Sequence[tuple[int, Float[A, "a"]]]', ["Float[a] .* .1"]),
+    "sequence": ('Sequence[tuple[int, Float[A, "a"]]]', ["Float[a] .* .only tuple/2 .1"]),
     "dict": ('dict[str, Float[A, "a"]]', ["Float[a] .*"]),
     "mapping": ('collections.abc.Mapping[str, list[Float[A, "a"]]]', ["Float[a] .* .*"]),
     "pytree": ('PyTree[Float[A, "?n ..."], "T"]', ["Float[?n ...] .leaves"]),
     "callable": (
         'Callable[[int, Float[A, "a"]], tuple[Float[A, "b"], int]]',
-        ["Float[a] .1: called x", "Float[b] .result .0: called x"],
+        ["Float[a] .1: called x", "Float[b] .result .only tuple/2 .0: called x"],
     ),
     "callable of any arguments": ('Callable[..., Float[A, "b"]] | None', ["Float[b] .result: called x"]),
     "callables of two kinds": (
@@ -100,24 +100,42 @@ STRUCTURES = {
         ["Float[a] .?: called x"],
     ),
     "an array or a callable": ('Float[A, "a"] | Callable[[Float[A, "b"]], int]', ["Float[a]", "Float[b] .0: called x"]),
-    "iterator": ('Iterator[tuple[Float[A, "a"], int]]', ["Float[a] .0: yielded x"]),
+    "iterator": ('Iterator[tuple[Float[A, "a"], int]]', ["Float[a] .only tuple/2 .0: yielded x"]),
     "generator, which is sent something": (
         'Generator[Float[A, "a"], Float[A, "b"], None]',
         ["Float[a]: yielded x", "Float[b] .?"],
     ),
     "type": ('type[Float[A, "a"]]', ["Float[a] .?"]),
-    "an unknown generic": ('Box[Float[A, "a"]]', ["Float[a] .?"]),
+    "an unknown generic": ('Box[Float[A, "a"]]', ["Float[a] .held"]),
+    "an unknown generic of two": ('Box[int, Float[A, "a"]]', ["Float[a] .?"]),
+    "an array, or an unknown generic": (
+        'Float[A, "a"] | Box[tuple[Float[A, "b"], int]]',
+        ["Float[a] .array", "Float[b] .holder .held .only tuple/2 .0"],
+    ),
+    "what is not there yet": ('Awaitable[Float[A, "a"]]', ["Float[a] .?"]),
     "annotated": ('Annotated[Float[A, "a"], "unit"]', ["Float[a]"]),
     "final": ('Final[Float[A, "a"]]', ["Float[a]"]),
     "a union with a plain array, which anything fits": ('Float[A, "a"] | Array', ["Float[a] .?"]),
     "a union with a class, or with who knows what": ('Float[A, "a"] | Box', ["Float[a]"]),
     "a union of different structures": (
         'Float[A, "a"] | tuple[Float[A, "b"], int]',
-        ["Float[a] .array", "Float[b] .tuple/2 .0"],
+        ["Float[a] .only array tuple/2 .array", "Float[b] .only array tuple/2 .tuple/2 .0"],
     ),
     "a union of tuples of different lengths, within another": (
         'Optional[tuple[Float[A, "a"], int] | tuple[int, int, Float[A, "b"]]] | Float[A, "c"]',
-        ["Float[a] .tuple/2 .0", "Float[b] .tuple/3 .2", "Float[c] .array"],
+        [
+            "Float[a] .only array tuple/2 tuple/3 .tuple/2 .0",
+            "Float[b] .only array tuple/2 tuple/3 .tuple/3 .2",
+            "Float[c] .only array tuple/2 tuple/3 .array",
+        ],
+    ),
+    "a union with a number, which may be an array": (
+        'tuple[Float[A, "a"], int] | tuple[Float[A, "b"], int, int] | float',
+        ["Float[a] .only array tuple/2 tuple/3 .tuple/2 .0", "Float[b] .only array tuple/2 tuple/3 .tuple/3 .0"],
+    ),
+    "a union with a class, which may be a tuple": (
+        'Float[A, "a"] | tuple[Float[A, "b"], int] | Box',
+        ["Float[a] .array", "Float[b] .tuple/2 .0"],
     ),
     "a union of lists and dicts": (
         'list[Float[A, "a"]] | dict[str, Float[A, "b"]]',
@@ -125,10 +143,16 @@ STRUCTURES = {
     ),
     "a union deep inside, with an unknown generic": (
         'tuple[int, tuple[int, Float[A, "a"] | Box[Float[A, "b"]]]]',
-        ["Float[a] .?", "Float[b] .?"],
+        [
+            "Float[a] .only tuple/2 .1 .only tuple/2 .1 .array",
+            "Float[b] .only tuple/2 .1 .only tuple/2 .1 .holder .held",
+        ],
     ),
     "a union of what no value tells apart": ('Float[A, "a"] | PyTree[Float[A, "b"]]', ["Float[a] .?", "Float[b] .?"]),
-    "a union with None leaves the structure to be wrong": ('tuple[Float[A, "a"], int] | None', ["Float[a] .0"]),
+    "a union with None leaves the structure to be wrong": (
+        'tuple[Float[A, "a"], int] | None',
+        ["Float[a] .only tuple/2 .0"],
+    ),
     "a scalar": ('Float[A, ""]', ["Float[]"]),
     "every kind of dim": (
         'Float[A, "*b n 3 2*d #k _ w=4 {self.n} ?p"]',

@@ -5,6 +5,33 @@ from __future__ import annotations
 import pytest
 
 TRAILING = {
+    "what a condition asks the axes of, where its branch begins, or what the branches leave": (
+        """
+        if x.ndim == 2:  # (b, t)
+            y = g(x)
+        elif mask is not None:  # (t,)
+            y = h(x, mask)
+        if train:  # (b, t)
+            y = y + noise
+        if x.ndim == 3:  # (b, t, d) -> (b, t*d)
+            x = x.reshape(len(x), -1)
+        """,
+        ["[b t]: x before 3", "[t]: mask before 5", "[b t]: y after 6", "[b t*d]: x after 8"],
+    ),
+    "also the operand that an axis of one is written for": (
+        """
+        p = e - h[..., :, None]  # (b, h, 1)
+        p = e - h[..., :, None]  # (b, h)
+        p = e - h[..., :1]  # (b, 1)
+        p = h[:, jnp.newaxis] * g(e)[jnp.newaxis]  # (1, h)
+        """,
+        [
+            "[b h 1]: value e - h[..., :, None] | value h[..., :, None]",
+            "[b h]: value e - h[..., :, None]",
+            "[b 1]: value e - h[..., :1]",
+            "[1 h]: value h[:, jnp.newaxis] * g(e)[jnp.newaxis] | value g(e)[jnp.newaxis]",
+        ],
+    ),
     "an assignment": (
         "y = f(x)  # (b, t)",
         ["[b t]: value f(x)"],
@@ -810,6 +837,29 @@ FIELDS = {
 )
 def test_a_comment_describes(described, source, expected):
     assert described(source) == expected
+
+
+FORMULA = """
+def f(x, w):
+    w = w + 1
+    # {}: (m, m)
+    wtw = w.T @ w
+    return x @ wtw
+"""
+
+
+@pytest.mark.parametrize(
+    ("lead", "places"),
+    [
+        ("w", "w before 5"),
+        ("Shape of w", "w before 5"),
+        ("w^T w shape", "value w.T @ w | value x @ wtw | value w + 1"),
+        ("w.T @ w shape", "value w.T @ w | value x @ wtw | value w + 1"),
+        ("w.T w shape", "value w.T @ w | value x @ wtw | value w + 1"),
+    ],
+)
+def test_the_last_operand_of_a_formula_is_not_what_a_shape_is_of(described, lead, places) -> None:
+    assert described(FORMULA.format(lead)) == [f"[m m]: {places}"]
 
 
 def test_several_shapes_are_of_the_values_in_the_order_in_which_the_comment_names_them(read) -> None:

@@ -48,6 +48,9 @@ SHAPES = {
     "logits (b, vocab)": ["b vocab"],
     "2. Attention: [b, heads, q, k]": ["b heads q k"],
     "mean and stddev: (b, latent_dim)": ["b latent_dim"],
+    # a formula
+    "W^T W shape: (m, m)": ["m m"],
+    "q @ k.T: (batch, t, s)": ["batch t s"],
     # arrows
     "(b, t) -> (t, b)": ["t b"],
     "[b, t] --> [b, t, d] => [b, d]": ["b d"],
@@ -55,6 +58,8 @@ SHAPES = {
     "-> (b,), (b, t)": ["b", "b t"],
     "Flatten the image [b, h, w] -> [b, h*w]": ["b h*w"],
     "from (b, t) to (t, b)": ["t b"],
+    "Reshape to [b, t, h], then transpose to [b, h, t]": ["b h t"],
+    "split into (b, t, h) and then flatten into (b*t, h)": ["b*t h"],
     "(n, k) x (k, m) -> (n, m)": ["n m"],
     "[n, k] @ [k, m] = [n, m]": ["n m"],
     # several

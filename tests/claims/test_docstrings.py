@@ -212,6 +212,12 @@ def test_descriptions_of_a_parameter(described, description, expected):
     assert described(source) == [f"{each}: param x" for each in expected]
 
 
+@pytest.mark.parametrize(("name", "claims"), [("full_shape", 0), ("shape", 0), ("shapely", 1), ("reshaped", 1)])
+def test_what_is_said_of_a_shape_is_no_shape_of_an_array(read, name, claims) -> None:
+    text = f'def f({name}):\n    """F.\n\n    Args:\n        {name}: image shape (n, h, w, c).\n    """\n'
+    assert len(read(text).claims) == claims
+
+
 def test_alternatives_share_a_group(read):
     claims = read('def f(x):\n    """F.\n\n    Args:\n        x: of shape (b, t) or (t,)\n    """\n').claims
     assert claims[0].group == claims[1].group is not None

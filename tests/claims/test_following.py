@@ -36,7 +36,7 @@ MEANINGS = {
     "for type checkers": ("if TYPE_CHECKING:\n    from .types_ import Out", "Out", ["Float[b k]"]),
     "of a package": ("from pkg import Activation", "Activation", ["Float[b d]"]),
     "starred": ("from pkg import *", "Out", ["Float[b k]"]),
-    "of aliases": ("from .types_ import Pair", "Pair", ["Float[b d] .0", "Float[b k] .1"]),
+    "of aliases": ("from .types_ import Pair", "Pair", ["Float[b d] .only tuple/2 .0", "Float[b k] .only tuple/2 .1"]),
     "inside of a type": ("from .types_ import Act", "list[Act]", ["Float[b d] .*"]),
     "below more axes": ("from jaxtyping import Float\nfrom .types_ import Act", "Float[Act, 't']", ["Float[t b d]"]),
     "unclear": ("from .types_ import Odd", "Odd", ["[...] .?"]),

@@ -34,10 +34,13 @@ PARAMETERS = {
     "x: batch x num_tokens x hidden_dim": "[batch num_tokens hidden_dim]: param x",
     "x: array in shape B x 4": "[B 4]: param x",
     "x: (4, 4) the transform as a matrix": "[4 4]: param x",
+    "x: target values [num_samples, y_dim]": "[num_samples y_dim]: param x",
     "x: float tensor, usually of shape [N, M]": "[N M]: param x",
 }
 NO_SHAPES = [
     "x: rewards at times [1, ..., T].",
+    "x: values [n, d]",
+    "x: the default values [num_samples, y_dim]",
     "x: values from time [0, ..., T-1] on",
     "x: rate in [0, 1]",
     "x: in the interval (a, b)",

@@ -46,7 +46,7 @@ def test_no_other_file_names_a_framework() -> None:
 
 
 def test_each_framework_stands_where_its_module_stands() -> None:
-    assert {each.module for each in all_frameworks()} == {"equinox", "flax.linen", "flax.nnx", "haiku"}
+    assert {each.module for each in all_frameworks()} == module_names() >= {"equinox", "flax.linen", "haiku"}
 
 
 @pytest.mark.parametrize("attribute", ["variables", "distributions", "without_effects"])
@@ -91,11 +91,13 @@ from shapecheck.evaluate.stages.stage_records import StageStep, arguments, descr
 class ToyFramework(Framework):
     is_pytree = True
     has_parts = True
+    variables = ("TOYNET_",)
+    without_effects = ("toynet", "toynet.Module")
 
     @contextlib.contextmanager
     def record_stages(self, watch):
         with contextlib.ExitStack() as stack:
-            for cls in subclasses(self.module_class()):
+            for cls in subclasses(self.module_class()):  # monkeypatch: there is no hook
                 if "__call__" in vars(cls):
                     stack.enter_context(patch_attribute(cls, "__call__", stage_call(watch, vars(cls)["__call__"])))
             yield
@@ -174,5 +176,9 @@ def test_one_file_makes_a_framework_known(toy: Path) -> None:
     (finding,) = after["findings"]
     assert (finding["code"], finding["line"]) == ("SC201", 21)
     assert finding["message"].startswith("comment says (n_in,), but h is")
+    paths = {"PYTHONPATH": os.fspath(toy.parent / "checker")}
+    ask = "from shapecheck.evaluate import framework_protocol as p; print('TOYNET_' in p.framework_facts('variables'))"
+    said = subprocess.run([sys.executable, "-c", ask], env={**os.environ, **paths}, capture_output=True, check=True)
+    assert said.stdout == b"True\n"
     tree = run(toy, "template", "net.py:Net", "--arg", "f32[n_in]")
     assert re.findall(r"layers\[\d\]", tree) == ["layers[0]", "layers[1]", "layers[0]"]

@@ -594,6 +594,11 @@ def raises(x: Float[Array, "b d"]) -> Float[Array, "b"]:  ~unreached
 def doubled(n: int) -> int:
     return 2 * n
 
+@functools.lru_cache
+@type
+def wrapped(n: int) -> int:
+    return 2 * n
+
 def sliced(x: Float[Array, "b d"]) -> Float[Array, "b 2"]:
     return x[:, :doubled(1)]
 """,

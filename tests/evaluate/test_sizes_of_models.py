@@ -103,6 +103,52 @@ class Coder(eqx.Module):
         """
         return image.reshape(-1) @ self.weight ~SC301
 ''',
+    # the patches of an image are as many as there are places for, where it has the size that the model is made for
+    "folded.py": """
+class Patches(eqx.Module):
+    image_size: int
+    patch: int = 4
+
+    def __call__(self, images: Float[Array, "b h w c"]) -> Array:
+        cut = images[:, :: self.patch, :: self.patch]
+        return cut.reshape(images.shape[0], (self.image_size // self.patch) ** 2, -1)
+
+class Frames(eqx.Module):
+    places: int
+
+    def __call__(self, frames: Float[Array, "b t p c"]) -> Array:
+        return frames.reshape(frames.shape[0], self.places * 12, frames.shape[3]) ~SC302
+
+class TooFew(eqx.Module):
+    places: int
+
+    def __call__(self, frames: Float[Array, "b t p c"]) -> Array:
+        return frames.reshape(frames.shape[0], 3, frames.shape[3]) ~SC301
+
+class Strip(eqx.Module):
+    n_heads: int
+
+    def __call__(self, x: Float[Array, "b t c"]) -> Array:
+        return x.reshape(x.shape[0], self.n_heads, x.shape[2]) ~SC305
+""",
+    # there are as many places as an image of the right size has patches
+    "places.py": """
+class Embedded(eqx.Module):
+    conv: eqx.nn.Conv2d
+    position: Array
+
+    def __init__(self, places: int, width: int, *, key):
+        self.conv = eqx.nn.Conv2d(3, width, 16, stride=16, key=key)
+        self.position = jnp.zeros((places, width))
+
+    def __call__(self, image: Float[Array, "3 h w"]) -> Array:
+        x = self.conv(image).reshape(self.position.shape[1], -1).T
+        return x + self.position ~SC302
+
+    def turned(self, image: Float[Array, "3 h w"]) -> Array:
+        x = self.conv(image).reshape(self.position.shape[1], -1)
+        return x + self.position ~SC301
+""",
     # how many there are has the name, and no one of them
     "how_many.py": """
 class Choices(eqx.Module):

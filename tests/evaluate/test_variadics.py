@@ -108,6 +108,31 @@ class Poisson:
 def rows(x: Float[Array, "... a"], y: Float[Array, "... b"]):
     return x * y  ~SC305
 """,
+    # with two axes for `*batch` the line before the last fails already
+    "lines.py": """
+def angles(x: Float[Array, "*batch 3"]) -> Float[Array, "*batch 3"]:
+    r = jnp.linalg.norm(x, axis=-1, keepdims=True)
+    p = x[..., 2] / r
+    return jnp.stack((r, p, x[..., 0]), axis=-1)  ~SC301
+
+def some(x: Float[Array, "... 3"]) -> Float[Array, "... 3"]:
+    r = jnp.linalg.norm(x, axis=-1, keepdims=True)
+    p = x[..., 2] / r
+    return jnp.stack((r, p, x[..., 0]), axis=-1)  ~SC302
+""",
+    "no_axes.py": """
+def lengths(x: Float[Array, "*batch 3"]) -> Float[Array, "*batch"]:
+    return jnp.squeeze(jnp.linalg.norm(x, axis=0, keepdims=True), axis=-1)  ~SC305
+
+def lengths_of_rows(x: Float[Array, "*batch 3"]) -> Float[Array, "*batch"]:
+    return jnp.squeeze(jnp.linalg.norm(x, axis=-1, keepdims=True), axis=-1)
+
+def lengths_of_one(x: Float[Array, "... 3"]) -> Float[Array, ""]:
+    return jnp.squeeze(jnp.linalg.norm(x, axis=0, keepdims=True), axis=-1)
+
+def weighed(x: Float[Array, "*shape"]) -> Float[Array, "3"]:
+    return x * jnp.ones(3)
+""",
     # the model's own arrays have the axes of `*batch` already
     "fields.py": """
 class Paths(eqx.Module):

@@ -303,6 +303,42 @@ def test_pytrees_of_one_structure_name_have_one_structure() -> None:
     assert read(text, [(a, tree("list", array("d"), array("e")))])[a] == "bad dim"
 
 
+X = array("n", "d")
+
+
+@pytest.mark.parametrize(
+    ("result", "values", "wrong"),
+    [
+        ('tuple[Float[Array, "n d"], int]', [tree("tuple", X, X)], [tree("tuple", X, X, X), X, tree("dict", X, X)]),
+        ('tuple[Float[Array, "n d"], int] | None', [tree("tuple", X, X)], [tree("tuple", X, X, X), X]),
+        ('tuple[Float[Array, "n d"], int]', [tree("list", X, X)], [tree("list", X, X, X)]),
+        ('Float[Array, "n d"]', [X], [tree("tuple", X, X)]),
+        ('Float[Array, "n d"] | None', [X], [tree("tuple", X, X)]),
+        ('Float[Array, "n d"] | tuple[Float[Array, "n"], int]', [X], [tree("tuple", X), tree("tuple", X, X, X)]),
+        ('tuple[int, tuple[Float[Array, "n d"], int]]', [tree("tuple", X, tree("tuple", X, X))], [tree("tuple", X, X)]),
+    ],
+)
+def test_an_annotation_is_false_of_a_value_of_another_structure(result, values, wrong) -> None:
+    text = f"def f(x) -> {result}:\n    pass\n"
+    claim = 'the returned value Float[Array, "n d"]'
+    assert [read(text, [(claim, value)])[claim] for value in values] == ["good"] * len(values)
+    assert [read(text, [(claim, value)])[claim] for value in wrong] == ["bad structure"] * len(wrong)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value"),
+    [
+        ('Float[Array, "n d"]', tree("tuple", X, X)),  # `jnp.asarray` takes it
+        ('Float[Array, "n d"] | tuple[Float[Array, "n"], int] | Box', tree("tuple", X, X, X)),  # a `Box` may be one
+        ('list[Float[Array, "n d"]] | tuple[Float[Array, "n"], int]', X),  # as good as a list
+    ],
+)
+def test_nothing_is_said_of_a_value_that_may_stand_for_what_is_annotated(annotation, value) -> None:
+    text = f"def f(x: {annotation}):\n    pass\n"
+    claim = 'x Float[Array, "n d"]'
+    assert read(text, [(claim, value)])[claim] not in ("good", "bad structure")
+
+
 def test_visible_integers_give_names_their_sizes() -> None:
     text = "def f(x):\n    y = x  # (b, heads)\n"
     assert read(text, [("y (b, heads)", array("b", "4"))], names={"heads": "4"}) == {"y (b, heads)": "good"}
@@ -619,3 +655,23 @@ def test_a_name_that_the_result_alone_binds_need_not_be_the_attribute_of_that_na
     seen = [('x Float[Array, "b d"]', array("b", "d")), ("z (b, code)", array("b", "n"))]
     seen += [("cov (code, code)", array("n", "n")), ('the returned value Float[Array, "code code"]', array("n", "n"))]
     assert set(read(RESULT, seen, names={"code": "48"}).values()) == {"good"}
+
+
+@pytest.mark.parametrize(
+    ("leaves", "names", "ended"),
+    [
+        ([("3", "5"), ("1", "5")], {}, "unknown"),
+        ([("5", "5"), ("3", "5")], {}, "unknown"),
+        ([("3", "5"), ("3", "5")], {}, "good"),
+        ([("3", "5"), ("3",)], {}, "bad rank"),
+        ([("3", "5"), ("1", "5")], {"count": "3"}, "bad dim"),
+        ([("3", "5"), ("1", "7")], {}, "bad dim"),
+        ([("3", "5"), ("5", "3")], {}, "bad dim"),
+    ],
+    ids=["apart", "the first is another's", "alike", "ranks", "an integer", "what an array has too", "a mix-up"],
+)
+def test_the_arrays_of_a_container_may_each_have_a_size_of_their_own_for_a_name(leaves, names, ended) -> None:
+    text = "def f(groups):\n    first = groups[0] * 2  # (width,)\n    values = split(groups)  # (count, width)\n"
+    value = tree("tuple", *(array(*each) for each in leaves))
+    seen = [("first (width,)", array("5")), ("values (count, width)", value)]
+    assert read(text, seen, names=names)["values (count, width)"] == ended

@@ -27,8 +27,13 @@ _PLAIN = words("None int float bool complex str bytes Callable Literal type Type
 _ITERATORS = words("Iterator Generator")
 # One that any array fits, so that nothing is said of its shape.
 _ANY = words("Array ArrayLike ndarray Any object PyTree")
+# Generics of the language whose values do not hold what they are of, or not yet.
+_UNSEEN = words(
+    "type Type Callable Iterator Generator AsyncIterator AsyncIterable AsyncGenerator Awaitable Coroutine"
+    " ContextManager AbstractContextManager Concatenate Unpack TypeGuard TypeIs Generic Protocol"
+)
 # What leads to parts of a value that nobody can take out and put back: what is called there is not watched.
-_UNWATCHED = frozenset({"?", "leaves"})
+_UNWATCHED = frozenset({"?", "leaves", "held"})
 _MAX_DEPTH = 32
 # The array types that pyrefly lets carry a list of dims, and its text of one: `Shaped[Array, "[B, D]"]`.
 _LISTED = words("Array ndarray")
@@ -210,7 +215,12 @@ class AnnotationReader:
         if name in _ITERATORS and not (place.select or place.arises):
             items = self._type(arguments[0], replace(place.into(), arises="yielded"))
             return [*items, *self._each(arguments[1:], place.into("?"))]
-        return self._each(arguments, place.into("?"))
+        if name in _UNSEEN or "?" in place.select or place.arises == "yielded":
+            return self._each(arguments, place.into("?"))
+        if len(arguments) == 1:
+            return self._type(arguments[0], place.into_member("holder").into("held"))
+        reason = f"nothing says which part of {name} is of which of its types"
+        return [replace(each, unread=each.unread or reason) for each in self._each(arguments, place.into("?"))]
 
     def _callable(self, taken: ast.expr, given: ast.expr, place: _Place) -> list[AnnotationSpec]:
         """What a callable takes, by position, and what it gives."""
@@ -232,7 +242,8 @@ class AnnotationReader:
             return self._type(arguments[0], place.into("*"))
         if any(isinstance(argument, ast.Starred) for argument in arguments):
             return self._each(arguments, place.into("?"))
-        inner = place.into_member(f"tuple/{len(arguments)}")
+        structure = f"tuple/{len(arguments)}"
+        inner = place.into_member(structure) if place.among else place.into(f"only {structure}")
         return [found for index, node in enumerate(arguments) for found in self._type(node, inner.into(index))]
 
     def _union(self, members: Sequence[ast.expr], place: _Place) -> list[AnnotationSpec]:
@@ -247,6 +258,9 @@ class AnnotationReader:
         result = _with_structures([claim for found in speaking for claim in found], len(place.select))
         structures = {_structure(claim, len(place.select)) for claim in result}
         can_differ = all(map(is_structure, structures))
+        # What a class of others' is, a list or a tuple perhaps, nobody knows.
+        is_known = structures.isdisjoint(("list", "dict", "holder"))
+        is_closed = is_known and all(claim.sure for claim in result) and not place.among
         if not place.among and (len(speaking) == 1 or structures == {"array"}):
             result = _without_structures(result, len(place.select))
         if len(speaking) > 1:
@@ -256,6 +270,9 @@ class AnnotationReader:
             return [_out_of_sight(claim) for claim in (*result, *itertools.chain(*later))]
         silent = [member for member, found in zip(members, read, strict=True) if not found]
         are_plain = all(self._is_plain(member) for member in silent)
+        if can_differ and is_closed and are_plain and structures - {"array"}:
+            only = {*map(str, structures), *(() if all(map(_is_no_scalar, members)) else ("array",))}
+            result = [_with_demand(claim, f"only {' '.join(sorted(only))}", len(place.select)) for claim in result]
         if (len(speaking) > 1 and not can_differ) or any(self.names.original(member) in _ANY for member in silent):
             result = [_out_of_sight(claim) for claim in result]
         result += [each if len(later) == 1 else _out_of_sight(each) for each in itertools.chain(*later)]
@@ -368,6 +385,16 @@ def _without_structures(claims: Sequence[AnnotationSpec], depth: int) -> list[An
         each.by((*each.way[:depth], *each.way[depth + 1 :])) if is_structure(_structure(each, depth)) else each
         for each in claims
     ]
+
+
+def _with_demand(claim: AnnotationSpec, demand: str, depth: int) -> AnnotationSpec:
+    """The claim, which is false of a value that none of the union's members describes."""
+    return claim.by((*claim.way[:depth], demand, *claim.way[depth:]))
+
+
+def _is_no_scalar(member: ast.expr) -> bool:
+    """Whether a member is surely no number, in whose place arrays without axes come as well."""
+    return isinstance(member, ast.Subscript) or (isinstance(member, ast.Constant) and member.value is None)
 
 
 def _is_whole(claim: AnnotationSpec, depth: int) -> bool:

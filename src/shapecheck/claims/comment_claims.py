@@ -16,7 +16,7 @@ from shapecheck.claims.comment_targets import CommentTarget, CommentTargets
 from shapecheck.claims.comment_text import Segment
 from shapecheck.claims.literal_tuples import has_entries, is_listed, repeats_values
 from shapecheck.model import Claim, Problem, Selector
-from shapecheck.shapes import print_spec
+from shapecheck.shapes import FixedDim, print_spec
 from shapecheck.syntax.comment_tokens import Comment
 from shapecheck.syntax.owners import Behind, Between, CommentOwner, Inside, OwnedComments, UnreadableError
 from shapecheck.syntax.scopes import PlacedStatement, Tables
@@ -211,6 +211,9 @@ class CommentClaimReader:
         if own:
             targets = [*targets[:1], *self._heading_targets(line, segment, targets[0]), *targets[1:]]
         places = tuple(dict.fromkeys(place for target in targets for place in target.places))
+        if not own and places and _has_axis_of_one(segment):
+            widened = self.anchors.widened_operand(placed)
+            places = places if widened is None else (*places, widened)
         # A sentence above a statement is sure only of dims that are known.
         beside = not own or not (segment.prose or (segment.labels and not segment.generic))
         explicit = segment.explicit and beside and (not segment.prose or segment.marked)
@@ -421,6 +424,12 @@ class CommentClaimReader:
             loose=not sure,
             each=each,
         )
+
+
+def _has_axis_of_one(segment: Segment) -> bool:
+    """Whether one of its shapes says that an axis is there to broadcast."""
+    dims = (dim for shape in segment.shapes for dim in shape.spec.dims)
+    return any(isinstance(dim, FixedDim) and dim.size == 1 for dim in dims)
 
 
 def _first_sentence(text: str) -> str:

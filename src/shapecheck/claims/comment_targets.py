@@ -5,6 +5,7 @@ that is about.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -94,6 +95,7 @@ def _last_name(function: ast.expr) -> str:
 
 
 _NAME_LENGTH = 40
+_ARROW = re.compile(r"[-=]>|[→⇒]")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _INNER = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -133,7 +135,38 @@ class CommentTargets:
         """What a comment describes that stands behind a statement, or behind the colon of its header."""
         if isinstance(placed.node, _FUNCTIONS):
             return self._behind_header(placed, placed.node, comment)
+        if isinstance(placed.node, ast.If) and not _ARROW.search(comment.text):
+            tested = self._condition_subject(placed, placed.node)
+            return tested if tested is not None else self.statement(placed)
         return None if isinstance(placed.node, ast.ClassDef) else self.statement(placed)
+
+    def _condition_subject(self, placed: PlacedStatement, node: ast.If) -> CommentTarget | None:
+        """What `if x.ndim == 2:  # (b, t)` describes: the array that is tested, where the branch begins."""
+        operand = subject(node.test)
+        if operand is None and isinstance(node.test, ast.Compare) and isinstance(node.test.ops[0], ast.IsNot):
+            operand = node.test.left  # `if mask is not None:`
+        name = dotted_name(operand) if operand is not None else None
+        if name is None:
+            return None
+        scope = self.tables.function_scope(placed.scope)
+        begin = name_place(scope, name, node.body[0], "before", placed.loop)
+        return CommentTarget(scope=scope, name=name, places=(begin,), statement=placed)
+
+    def widened_operand(self, placed: PlacedStatement) -> SiteKey | None:
+        """The operand that ends a statement's value, if an axis of one is written for it: `x - h[..., None]`."""
+        value = getattr(placed.node, "value", None)
+        if not isinstance(value, ast.BinOp) or not isinstance(value.right, ast.Subscript):
+            return None
+        index = value.right.slice
+        parts = index.elts if isinstance(index, ast.Tuple) else [index]
+        if not any(
+            (isinstance(part, ast.Constant) and part.value is None)
+            or (dotted_name(part) or "").rpartition(".")[2] == "newaxis"
+            for part in parts
+        ):
+            return None
+        scope = self.tables.function_scope(placed.scope)
+        return value_place(scope, value.right, self._describe_expression(value.right), placed.loop)
 
     def inside(self, comment: Comment, placed: PlacedStatement, owner: Inside) -> CommentTarget | None:
         """What a comment describes that stands inside a statement or header."""

@@ -44,6 +44,7 @@ class _Description:
         return line.number, line.column + offset - begin + 1
 
 
+_IS_SHAPE = re.compile(r"(?:^|_)shapes?$", re.IGNORECASE)
 _GIVES = re.compile(r"\s*(?:Returns?|Gets?|Gives?)\s")
 _SENTENCE_END = re.compile(r"(?<=[^.]\.)\s")
 _PROPERTIES = frozenset({"property", "cached_property", "lazy_property"})
@@ -172,6 +173,8 @@ class DocstringReader:
             found = [self._place(scope, node, item.kind, name) for name in item.names]
             places = [place for place in found if place is not None]
         for owner, name, place in places:
+            if place.kind != "return" and _IS_SHAPE.search(name):
+                continue  # "full_shape: image shape (n, h, w, c)" tells what is in it
             if place.kind != "return" and takes_no_array(name, text.text, self._annotation(owner, place)):
                 shapes = [each for each in shapes if not each.unmarked]
             group = self.new_group() if len(shapes) > 1 and not shapes[0].apart else None

@@ -74,8 +74,10 @@ _IN_PIECES = re.compile(
     re.IGNORECASE,
 )
 
+_NEXT_STEP = re.compile(r"(?:[,;&] )?(?:and )?(?:then|finally)\b")
 _TOKEN = re.compile(r"[^\W\d]\w*+(?:\.[^\W\d]\w*+)*+(?:'s\b)?+|\d++|[-=]{1,2}>|→|⇒|⟶|↦|==|\S")
 _ARROWS = frozenset({"->", "-->", "=>", "==>", "→", "⇒", "⟶", "↦"})
+_OPERATORS = frozenset("^@*+·×⊗⊙∘")
 _VERBS = words("is are has now becomes be")
 _LAST_WORD = re.compile(r"([A-Za-z]++)[\s`,]*+$")
 _FIRST_WORD = re.compile(r"[\s`,]*+([A-Za-z]++)")
@@ -127,6 +129,8 @@ class _LeadReader:
         words = [token.lower() for token in self.tokens]
         if not self.first and words in (["to"], ["into"]):
             return Lead(joint="arrow", arrow=True)
+        if not self.first and words[-1:] in (["to"], ["into"]) and _NEXT_STEP.match(" ".join(words)):
+            return Lead(joint="arrow", arrow=True)  # `reshape to (b, h, t) then transpose to (b, t, h)`
         if self.first and len(words) > 1 and words[-1] in {";", "."} and words[-2] not in _ABBREVIATIONS:
             self.tokens, words = [], []  # a sentence, and then the shape by itself
         if self.first and len(words) > 3 and words[-2] == ":" and words[-1] in {"each", "every", "all"}:
@@ -213,7 +217,17 @@ class _LeadReader:
             if not self._is_label(self.tokens[-2]):
                 break
             self.tokens.pop()
+        if labels and self._ends_in_operand():
+            self.tokens += labels  # `W^T W: (m, m)` is about a product, and not about W
+            return ()
         return tuple(labels)
+
+    def _ends_in_operand(self) -> bool:
+        """Whether the last token is an operator or an operand: then what stands behind it is an operand as well."""
+        last = self.tokens[-1:]
+        if len(self.tokens) > 1 and (last[0] in _OPERATORS or self.tokens[-2] == "^"):
+            return True
+        return bool(last) and last[0].endswith((".T", ".mT"))
 
     def _is_label(self, token: str) -> bool:
         bare = token.removesuffix("'s")

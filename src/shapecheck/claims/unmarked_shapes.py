@@ -71,8 +71,9 @@ def is_unmarked_shape(text: str, segment: Segment, begin: int, *, is_return: boo
     if not _is_list(bracket) and all(len(name) == 1 and name not in known for name in bracket.spec.names()):
         return False  # `length [m]` has a unit
     sentence = _SENTENCE.split(lead)[-1]
-    if _VALUES.intersection(each.lower() for each in _words(sentence)):
-        return False
+    others = _VALUES & {each.lower() for each in _words(sentence)}
+    if others and not (others == {"values"} and _is_unmistakable(bracket)):
+        return False  # but `target values [num_samples, y_dim]` are so many
     if _ends_in_noun(sentence) or _OF_ARRAY.search(sentence):
         return True
     if not _words(sentence) and _is_last(text, bracket):

@@ -124,6 +124,7 @@ class _UncommentedAssignments:
     def __init__(self, source: SourceText) -> None:
         self._lines = source.lines
         self._commented = {comment.line for comment in source.comments}
+        self._own_lines = {comment.line for comment in source.comments if comment.own_line}
 
     def includes(self, site: Site, node: ast.stmt) -> bool:
         """Whether it is one."""
@@ -134,9 +135,9 @@ class _UncommentedAssignments:
                 return False
         end = node.end_lineno or node.lineno
         rest = self._lines[end - 1].encode()[node.end_col_offset or 0 :].strip()
-        above = node.lineno - 1 in self._commented and self._lines[node.lineno - 2].lstrip().startswith("#")
-        within = range(node.lineno, end + 1)
-        return site.kind == "value" and is_plain and not rest and not above and self._commented.isdisjoint(within)
+        if node.lineno - 1 in self._own_lines or not self._commented.isdisjoint(range(node.lineno, end + 1)):
+            return False
+        return site.kind == "value" and is_plain and not rest
 
 
 def _is_open_signature(site: Site, node: ast.stmt) -> bool:

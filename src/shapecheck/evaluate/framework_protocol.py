@@ -110,6 +110,10 @@ class Framework:
         """The classes of objects that the program changes in place, so that they must not be built anew."""
         return ()
 
+    def holder_classes(self) -> Classes:
+        """The classes of what holds one value, the one that their only type parameter stands for."""
+        return ()
+
     def container_classes(self) -> tuple[Classes, Classes]:
         """Its own lists, and its own dicts, in which modules hold others."""
         return (), ()
@@ -314,6 +318,11 @@ def is_state(value: object) -> bool:
 def has_identity(value: object) -> bool:
     """Whether it must not be built anew: an object that the program changes in place, or a state."""
     return is_state(value) or any(isinstance(value, each.identity_classes()) for each in loaded_frameworks())
+
+
+def is_holder(cls: type) -> bool:
+    """Whether it is a class of what holds one value."""
+    return any(issubclass(cls, each.holder_classes()) for each in loaded_frameworks())
 
 
 def is_wrapper(cls: type) -> bool:

@@ -179,6 +179,16 @@ def trace_of(tracer: object) -> object:
     return getattr(tracer, "_trace", None)
 
 
+def innermost_trace() -> Any:
+    """The trace that takes in the operations that come now."""
+    return sys.modules["jax._src.core"].trace_ctx.trace
+
+
+def leave_out_of_sources(file: str) -> None:
+    """Let operations be from the line of the user's code that asked for them, and not from a file of ours between."""
+    getattr(sys.modules.get("jax._src.source_info_util"), "register_exclusion", lambda file: None)(file)
+
+
 def mapped_axis(tracer: object) -> int | None:
     """The axis that `vmap` has taken away from what a tracer has in hand, None for a tracer of something else."""
     axis = getattr(tracer, "batch_dim", None)

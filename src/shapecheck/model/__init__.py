@@ -37,6 +37,7 @@ _FILES = {
         "SiteKind",
         "Suppression",
         "Switch",
+        "admitted_structures",
         "is_structure",
     ),
     "compared_stage": (

@@ -19,6 +19,9 @@ MADE_FUNCTION: Final = "a function that"
 KEEPS_NO_AXIS: Final = "gives a number"
 """What one of these does, of whatever it is given: an axis of its result comes from elsewhere, as under `vmap`."""
 
+ON_PATH: Final = "the path on which undetermined conditions are"
+"""How the value begins that is a path through the code: what values of arrays choose it nobody says."""
+
 _FREE: Final = ("dtype", "sizes")
 _STRENGTH: dict[Provenance, int] = {"given": 0, "written": 1, "namesake": 2, "alias": 3, "invented": 4}
 

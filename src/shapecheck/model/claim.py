@@ -16,8 +16,16 @@ Selector = Union[int, str]  # noqa: UP007 - evaluated on Python 3.10
 
 
 def is_structure(selector: Selector) -> bool:
-    """Whether it goes on only where the value has this structure: "array", "tuple/2", "list" or "dict"."""
-    return isinstance(selector, str) and (selector in ("array", "list", "dict") or selector.startswith("tuple/"))
+    """Whether it goes on only where the value has this structure: "array", "tuple/2", "list", "dict" or "holder"."""
+    return isinstance(selector, str) and (
+        selector in ("array", "list", "dict", "holder") or selector.startswith("tuple/")
+    )
+
+
+def admitted_structures(selector: Selector) -> tuple[str, ...]:
+    """The structures of which a value must have one at this selector, which leads nowhere: "only array tuple/2"."""
+    is_demand = isinstance(selector, str) and selector.startswith("only ")
+    return tuple(str(selector).split()[1:]) if is_demand else ()
 
 
 INSERTED = "# shapecheck: inserted"
@@ -97,17 +105,20 @@ class Site:
 class Claim:
     """What the source says of one value.
 
-    `spec` is canonical text that `shapecheck.shapes.parse_spec` reads back, `dtype` a jaxtyping dtype name ("Float",
-    "Int32", ...) or "" for any. `text` is as written. `sites` lists the readings of where the value stands, the most
-    natural first: the claim holds if it holds for any of them. `select` leads from the observed value to the part
-    that is described: an int takes that element, "*" every element, "leaves" every array leaf of a pytree, "?"
-    something that evaluation cannot look into. Of a call an int takes that argument, "result" what it gives. One of
-    several shapes in a list has "0/2": the first of two elements, also of an array stacked of two; "0/2?": or else an
-    array as it is. Behind a structure ("array", "tuple/2", "list", "dict") it describes only values of that structure,
-    as a member of a union does. Claims that share a `group` at one site are alternatives (a union). A tentative claim
-    (`sure` false) may be verified but is never reported, unless the user asks. `readings` are what the same text may
-    mean besides `spec`: the claim holds of an array if any of them does. `part` is the word that the text has for what
-    it describes, no variable: the entry of that name, should the value have entries (`a|b` for several).
+    `spec` is canonical text that `shapecheck.shapes.parse_spec` reads back, `dtype` a jaxtyping dtype name
+    ("Float", "Int32", ...) or "" for any. `text` is as written. `sites` lists the readings of where the value
+    stands, the most natural first: the claim holds if it holds for any of them. `select` leads from the
+    observed value to the part that is described: an int takes that element, "*" every element, "leaves" every
+    array leaf of a pytree, "?" something that evaluation cannot look into; "held" takes what stands in a value
+    for the one parameter of its generic class, as an array does in a variable. Of a call an int takes that
+    argument, "result" what it gives. One of several shapes in a list has "0/2": the first of two elements, also
+    of an array stacked of two; "0/2?": or else an array as it is. Behind a structure ("array", "tuple/2",
+    "list", "dict", "holder") it describes only values of that structure, as a member of a union does; the
+    annotation is false of a value of none of the structures that "only array tuple/2" lists. Claims that share
+    a `group` at one site are alternatives (a union). A tentative claim (`sure` false) may be verified but is
+    never reported, unless the user asks. `readings` are what the same text may mean besides `spec`: the claim
+    holds of an array if any of them does. `part` is the word that the text has for what it describes, no
+    variable: the entry of that name, should the value have entries (`a|b` for several).
     """
 
     path: str

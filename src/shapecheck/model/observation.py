@@ -42,13 +42,15 @@ class TreeValue:
     """An observed "tuple", "list", "dict" or "node" (dataclass, namedtuple); `keys` name its parts.
 
     Of nodes, an "operator" stands for an array of other axes than its parts have, and a "function" is called (a layer).
-    A "call" of a function has its positional arguments as parts, and last what it gave.
+    A "call" of a function has its positional arguments as parts, and last what it gave. The part `held` is what stands
+    for the one parameter of a generic class: the array of a variable.
     """
 
     kind: str
     type: str
     keys: tuple[str, ...]
     children: tuple[Value, ...]
+    held: int | None = None
 
 
 @dataclass(frozen=True)

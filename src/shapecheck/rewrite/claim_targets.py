@@ -50,6 +50,8 @@ class ClaimTargets:
             raise NoPlaceError("it is about a field, which jaxtyping checks only with all others of its class")
         if site.kind in ("param", "return"):
             return self._of_function(site)
+        if site.kind == "called":
+            raise NoPlaceError("it is about each call of a callable")
         if site.position is None:
             raise NoPlaceError("nothing is assigned there")
         return self._named_target(site) if site.kind == "name" else self._value(site)

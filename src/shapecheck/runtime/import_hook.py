@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from shapecheck.evaluate.framework_protocol import module_names
 from shapecheck.evaluate.probes.ast_probes import HANDLE, instrument
+from shapecheck.evaluate.probes.constructor_arguments import PassingConstructions
 from shapecheck.evaluate.probes.probed_loader import ProbedLoader
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.runtime import watched_names
@@ -21,7 +22,6 @@ from shapecheck.runtime.call_checks import CallChecker
 from shapecheck.runtime.cell_source import Cell, with_handle
 from shapecheck.runtime.judge_client import JudgeClient
 from shapecheck.runtime.lazy_probe import LazyProbe, ValueHandle
-from shapecheck.runtime.passing_constructions import PassingConstructions
 from shapecheck.worker.messages.judge_messages import ObservationPlan
 from shapecheck.worker.messages.plans import ModulePlan, as_shown
 

@@ -37,9 +37,10 @@ def find_inserted(source: SourceText) -> InsertedCode | None:
     """What was inserted into a file; None if nothing was."""
     if source.tree is None or INSERTED not in source.text:
         return None
-    marked = {comment.line for comment in source.comments if comment.text.rstrip().endswith(INSERTED)}
-    if not marked:
+    comments = [comment for comment in source.comments if comment.text.rstrip().endswith(INSERTED)]
+    if not comments:
         return None
+    marked = {comment.line for comment in comments}
     statements: list[ast.stmt] = []
     decorators: list[tuple[Definition, int]] = []
     for node in ast.walk(source.tree):
@@ -48,7 +49,7 @@ def find_inserted(source: SourceText) -> InsertedCode | None:
             decorators += [(node, index) for index, decorator in found if _has_mark(decorator, marked)]
         elif isinstance(node, ast.stmt) and _has_mark(node, marked) and _is_alone(node, source):
             statements.append(node)
-    marks = frozenset(line for line in marked if source.lines[line - 1].lstrip().startswith("#"))
+    marks = frozenset(comment.line for comment in comments if comment.own_line)
     return InsertedCode(tuple(statements), tuple(decorators), marks) if statements or decorators or marks else None
 
 

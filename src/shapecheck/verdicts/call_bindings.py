@@ -355,9 +355,10 @@ class CallReader:
         spec = parse_spec(claim.spec)
         env = self._environment(observation.names)
         try:
-            parts = select_annotated(claim, observation.value)
-        except WrongStructureError:
-            return Mismatch("structure", observation.value, self.call)
+            is_given = self.module.sites[claim.sites[0]].kind == "param"
+            parts = select_annotated(claim, observation.value, is_given=is_given)
+        except WrongStructureError as wrong:
+            return Mismatch("structure", wrong.value, self.call, way=wrong.way, wanted=wrong.wanted)
         memo = self.memo
         for part in parts:
             shape = self.samples.shape(part.value.shape)

@@ -33,6 +33,7 @@ class Mismatch:
     axis: int | None = None
     bound: tuple[BoundSize, ...] = ()
     way: str = ""  # from the value that is described to the array inside it, as Python has it: "[1]['a'].weight"
+    wanted: str = ""  # the structures, in words, of which the annotation around the claim wants one
 
 
 @dataclass

@@ -196,11 +196,48 @@ class CommentJudge:
                 return f"it gives one shape for a {value.type} of several arrays, and fits some of them"
         in_fields = self.reader.module.sites[claim.sites[0]].kind == "field" and claim.notation == "comment"
         fresh = [b.name for b in mismatch.bound if b.name in self.reader.fresh]
+        if mismatch.reason == "dim" and isinstance(value, TreeValue) and self._varies(claim, observation, fresh):
+            return f"the arrays in the {value.type} differ in a size that it has one name for, which each may mean anew"
         if in_fields and mismatch.reason == "dim" and not all(self._is_agreed(claim, name) for name in fresh):
             return "only the comments of other fields bind its names, and they may each speak for themselves"
         if mismatch.reason == "dim" and any(begins_anew(self.reader, self.claims, name, claim) for name in fresh):
             return "the comments that bind its names speak of other data, which may have other sizes"
         return ""
+
+    def _varies(self, claim: Claim, observation: Observation, fresh: Sequence[str]) -> bool:
+        """Whether each array of a container fits alone, with a size of its own for a name that no array here binds.
+
+        "(count, dim) per group" is about each group. But where all of them have one size, that is what the name has to
+        be, and a size that goes by another name here is a mix-up. So it is with variables that are set together.
+        """
+        anew = [name for name in fresh if not self._names_an_array(name)]
+        if "," in claim.target or not anew:
+            return False
+        spec, sizes = self.reader.spec(claim), defaultdict[str, set[Size]](set)
+        for part in select_described(claim, observation.value)[0]:
+            known: dict[str, Size] = {}
+            for name in [each for each in spec.names() if each not in anew]:
+                found = (*self.reader.candidates(claim, name, observation.names), self.reader.lookup(name))
+                known.update((name, size) for size in found[:1] if size is not None)
+            bindings = replace(self.reader.memo, single=known)
+            shape = self.samples.shape(part.value.shape) or ()
+            fits = match(spec, shape, bindings, env=known, count=self.samples.count, defer=True)
+            if not fits.ok or not dtype_fits(claim.dtype, part.value):
+                return False
+            for name in anew:
+                sizes[name].add(fits.bindings.single.get(name, ()))
+        bound = {**self.reader.memo.single, **self.reader.fresh}
+        mixed_up = any(
+            (found - {bound.get(name, ())}) & {size for other, size in bound.items() if other != name}
+            for name, found in sizes.items()
+        )
+        return any(len(different) > 1 for different in sizes.values()) and not mixed_up
+
+    def _names_an_array(self, name: str) -> bool:
+        """Whether another claim uses the name of an array that stands alone."""
+        users = (claim for claim in self.claims.values() if name in parse_spec(claim.spec).names())
+        seen = (each for claim in users for each in self.reader.seen.get(natural_site(self.reader, claim), ()))
+        return any(isinstance(each.value, ArrayValue) for each in seen)
 
     def _has_as_many_elements(self, value: Value, claim: Claim) -> bool:
         """Whether a value has one axis, with just as many elements as a claim has names: a picture of these."""

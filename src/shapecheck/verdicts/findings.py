@@ -83,10 +83,16 @@ def findings(
     """What is wrong: false claims, malformed ones, near misses, shape errors that JAX raised, and calls to debug."""
     found: list[Finding] = []
     groups: set[tuple[str, int]] = set()
+    structures: set[tuple[str, int, str, str]] = set()
     repairs = find_repairs(modules, runs_for_claims(runs), verdicts, sure & verdicts.bad.keys())
     for (path, index), false in sorted(verdicts.bad.items(), key=lambda item: item[0]):
         claim = modules[path].claims[index]
+        place = (path, claim.sites[0], false.mismatch.way, false.mismatch.wanted)
+        if place in structures:  # a tuple of another length is one mistake, not one for each of its parts
+            continue
         if (path, index) in sure and not _is_first_of_union(claim, groups):
+            if false.mismatch.wanted:
+                structures.add(place)
             finding = mismatch_finding(modules[path], claim, false)
             found.append(_with_repair(finding, repairs.get((path, index), Repair())))
     for module in modules.values():

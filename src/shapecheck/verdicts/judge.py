@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from shapecheck.model import SNIPPET, ArrayValue, Assumption, Claim, Evaluation, Module, Point, proves, weakest
-from shapecheck.model.assumption import KEEPS_NO_AXIS
+from shapecheck.model.assumption import KEEPS_NO_AXIS, ON_PATH
 from shapecheck.shapes import FixedDim, NamedDim, parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
 from shapecheck.verdicts.claim_outcome import Mismatch
@@ -16,6 +16,7 @@ from shapecheck.verdicts.evaluation_results import MADE_UP, ClaimKey, Result, en
 
 SOME_PATHS = "seen on {seen}: {missing} never ran"
 SOME_SIZES = "it holds for some sizes and fails for others: for {holds}, but not for {fails}"
+SOME_VALUES = "it holds on one path, and fails on {fails}, which nothing says is taken"
 SOME_INTEGERS = "it holds for some integers of its constructor, and fails for others"
 
 _GIVEN = ("test", "example", "config", "script", "run", SNIPPET)  # origins of arguments that the user wrote
@@ -342,6 +343,9 @@ def _has_another_name(
 
 def _some_sizes(holds: Sequence[EvaluationView], fails: Sequence[EvaluationView]) -> str:
     one, other = _sizes(holds), _sizes(fails)
+    on_path = [each.subject for each in fails[0].assumptions if each.subject.startswith(ON_PATH)]
+    if on_path:
+        return SOME_VALUES.format(fails=on_path[0])
     return SOME_INTEGERS if one == other else SOME_SIZES.format(holds=one, fails=other)
 
 

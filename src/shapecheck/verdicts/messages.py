@@ -45,7 +45,7 @@ def mismatch_finding(module: Module, claim: Claim, false: Contradiction) -> Find
         span=claim.span,
         message=message,
         details=tuple(_details(module, mismatch, evaluation)),
-        claimed=claim.text,
+        claimed=mismatch.wanted or claim.text,
         observed=observed,
         bindings=tuple((b.name, b.size) for b in mismatch.bound),
         stage=mismatch.call.stage,
@@ -126,6 +126,8 @@ def _code(module: Module, claim: Claim, mismatch: Mismatch) -> str:
 
 def _claim_text(claim: Claim, mismatch: Mismatch) -> str:
     """What is claimed; of `shape=(n,), dtype=jnp.float32` the text has the shape alone."""
+    if mismatch.wanted:
+        return mismatch.wanted
     apart = mismatch.reason == "dtype" and claim.text.startswith(("(", "["))
     return f"{claim.text} of {claim.dtype.lower()}" if apart else claim.text
 
@@ -136,7 +138,7 @@ def _target(claim: Claim) -> str:
 
 def _observed_text(claim: Claim, mismatch: Mismatch, evaluation: Evaluation) -> str:
     value = mismatch.value
-    if not isinstance(value, ArrayValue):
+    if not isinstance(value, ArrayValue) or mismatch.wanted:
         return _structure(value)
     if mismatch.reason == "dtype":
         return value.dtype
@@ -205,7 +207,7 @@ def _details(module: Module, mismatch: Mismatch, evaluation: Evaluation) -> list
 def _describe_switches(evaluation: Evaluation) -> list[str]:
     """The switches that were set to let the code take another path than usual."""
     found = [each for each in evaluation.assumptions if (each.kind, each.provenance) == ("value", "written")]
-    return [f"with {each.subject} = {each.value}" for each in found]
+    return [f"with {each.subject} = {each.value}" if each.value else f"on {each.subject}" for each in found]
 
 
 def _sizes_text(evaluation: Evaluation) -> str:

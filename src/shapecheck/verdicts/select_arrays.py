@@ -7,7 +7,17 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from shapecheck.model import ArrayValue, Claim, OtherValue, Selector, TreeValue, Value, arrays_in, is_structure
+from shapecheck.model import (
+    ArrayValue,
+    Claim,
+    OtherValue,
+    Selector,
+    TreeValue,
+    Value,
+    admitted_structures,
+    arrays_in,
+    is_structure,
+)
 
 
 @dataclass(frozen=True)
@@ -24,23 +34,41 @@ OTHER_MEMBER = "another member of its union"
 
 
 class WrongStructureError(Exception):
-    """The value has not the structure that an annotation's selectors walk through."""
+    """A value, and the way to it, has not the structure that an annotation's selectors walk through.
+
+    `wanted` says in words which one it should have, "" if that is an array.
+    """
+
+    def __init__(self, value: Value, way: str, wanted: str = "") -> None:
+        super().__init__(_kind(value))
+        self.value, self.way, self.wanted = value, way, wanted
 
 
 class NoArrayError(Exception):
     """There is no array to compare: the text says what stands there."""
 
 
-def select_annotated(claim: Claim, value: Value) -> list[SelectedArray]:
+def select_annotated(claim: Claim, value: Value, *, is_given: bool) -> list[SelectedArray]:
     """The arrays that an annotation's spec is about: all of them must fit.
 
-    Raises WrongStructureError where a tuple has another length, NoArrayError where no array is found.
+    Raises WrongStructureError where a tuple has another length, or stands for one array; NoArrayError where no array is
+    found. An array that the caller `is_given` may have come as a tuple: most of JAX's functions make one of it.
     """
-    parts = list(_walk(value, claim.select, ""))
+    ends = list(_walk(value, claim.select, ""))
+    for end, way in ends:
+        if not is_given and _is_tuple_of_arrays(end):
+            raise WrongStructureError(end, way)
+    parts = [SelectedArray(end, key) for end, key in ends if isinstance(end, ArrayValue)]
     if not parts:
         other = OTHER_MEMBER if any(map(is_structure, claim.select)) else "not an array"
+        if isinstance(value, ArrayValue) and other != OTHER_MEMBER:
+            other = "and holds no others"
         raise NoArrayError(f"the value is {_kind(value)}, {other}")
     return parts
+
+
+def _is_tuple_of_arrays(value: Value) -> bool:
+    return isinstance(value, TreeValue) and value.kind == "tuple" and any(True for _ in arrays_in(value))
 
 
 def select_described(claim: Claim, value: Value) -> list[list[SelectedArray]]:
@@ -56,6 +84,10 @@ def select_described(claim: Claim, value: Value) -> list[list[SelectedArray]]:
             # A docstring may tell of a tuple that is returned in one case, and in the other its first element alone.
             is_alone = claim.notation == "docstring" and isinstance(picked, ArrayValue)
             picked = picked if is_alone else _pick_element(picked, selector)
+        elif selector == "held":
+            picked = _held_value(picked)
+        elif isinstance(selector, str) and admitted_structures(selector):
+            continue
         elif is_structure(selector):
             if not _has_structure(picked, selector):
                 raise NoArrayError(f"the value is {_kind(picked)}, {OTHER_MEMBER}")
@@ -156,25 +188,31 @@ def subtree(claim: Claim, value: Value) -> Value:
     return value
 
 
-def _walk(value: Value, select: tuple[int | str, ...], key: str) -> Iterator[SelectedArray]:
+def _walk(value: Value, select: tuple[int | str, ...], key: str) -> Iterator[tuple[Value, str]]:
+    """The values that the selectors lead to, and the way to each."""
     if not select:
-        if isinstance(value, ArrayValue):
-            yield SelectedArray(value, key)
+        yield value, key
         return
     first, rest = select[0], select[1:]
-    if isinstance(value, TreeValue) and value.kind == "call":
+    if admitted := admitted_structures(first):
+        if not _is_admitted(value, admitted):
+            raise WrongStructureError(value, key, " or ".join(map(_structure_words, admitted)))
+        yield from _walk(value, rest, key)
+    elif isinstance(value, TreeValue) and value.kind == "call":
         yield from _walk_call(value, first, rest)
     elif is_structure(first):
         if _has_structure(value, first):
             yield from _walk(value, rest, key)
+    elif first == "held":
+        yield from _walk(_held_value(value), rest, f"{key}{_held_step(value)}")
     elif first == "leaves":
-        yield from _leaves(value, key)
+        yield from ((leaf.value, leaf.key) for leaf in _leaves(value, key))
     elif first == "*" and isinstance(value, TreeValue):
         for step, child in zip(_steps(value), value.children, strict=True):
             yield from _walk(child, rest, f"{key}{step}")
     elif isinstance(first, int):
         if isinstance(value, ArrayValue) or (isinstance(value, TreeValue) and first >= len(value.children)):
-            raise WrongStructureError(_kind(value))
+            raise WrongStructureError(value, key)
         if isinstance(value, TreeValue):
             yield from _walk(value.children[first], rest, f"{key}{_steps(value)[first]}")
 
@@ -186,7 +224,19 @@ def _steps(tree: TreeValue) -> list[str]:
     return [f".{name}" if name.isidentifier() else f"[{name}]" for name in tree.keys]
 
 
-def _walk_call(call: TreeValue, first: int | str, rest: tuple[int | str, ...]) -> Iterator[SelectedArray]:
+def _held_value(value: Value) -> Value:
+    """What stands in a value for the one parameter of its generic class."""
+    if not isinstance(value, TreeValue) or value.held is None:
+        raise NoArrayError(f"the value is {_kind(value)}, and what that holds is not known")
+    return value.children[value.held]
+
+
+def _held_step(value: Value) -> str:
+    key = value.keys[value.held] if isinstance(value, TreeValue) and value.held is not None else ""
+    return f".{key}" if key.isidentifier() else ".value"
+
+
+def _walk_call(call: TreeValue, first: int | str, rest: tuple[int | str, ...]) -> Iterator[tuple[Value, str]]:
     """Into an argument of a call, if it was given by position, or into the result."""
     *arguments, result = call.children
     if first == "result":
@@ -195,8 +245,27 @@ def _walk_call(call: TreeValue, first: int | str, rest: tuple[int | str, ...]) -
         yield from _walk(arguments[first], rest, "")
 
 
+def _is_admitted(value: Value, admitted: Sequence[str]) -> bool:
+    """Whether a value has one of these structures, or one of which annotations of arrays say nothing.
+
+    A list may stand for a tuple, as in `lax.scan`.
+    """
+    if isinstance(value, ArrayValue):
+        return "array" in admitted
+    if not isinstance(value, TreeValue) or value.kind not in ("tuple", "list", "dict"):
+        return True
+    return value.kind in admitted or (value.kind != "dict" and f"tuple/{len(value.children)}" in admitted)
+
+
+def _structure_words(structure: str) -> str:
+    kind, _, count = structure.partition("/")
+    return f"{'an' if kind == 'array' else 'a'} {kind}{f' of {count}' if count else ''}"
+
+
 def _has_structure(value: Value, structure: Selector) -> bool:
     if isinstance(value, TreeValue):
+        if structure == "holder":
+            return value.held is not None
         return structure == (f"tuple/{len(value.children)}" if value.kind == "tuple" else value.kind)
     return structure == "array" and isinstance(value, ArrayValue)
 

@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from shapecheck.evaluate.probes.constant_values import eval_shape
 from shapecheck.evaluate.probes.describe_value import is_array
 
 _FEATURES = 7
@@ -105,7 +106,7 @@ def _split_value(value: object, structs: dict[int, tuple[int, jax.ShapeDtypeStru
 
 def run_abstractly(function: Callable[..., object], *args: object, **kwargs: object) -> None:
     """Call `function` once, abstractly; raises what it raises."""
-    run_by(jax.eval_shape, function, *args, **kwargs)
+    run_by(eval_shape, function, *args, **kwargs)
 
 
 def run_by(evaluate: Evaluate, function: Callable[..., object], /, *args: object, **kwargs: object) -> None:
@@ -136,7 +137,7 @@ def build(constructor: LazyCall) -> object:
         ]
         return list(dynamic.values())
 
-    shapes = jax.eval_shape(build_leaves, structs)
+    shapes = eval_shape(build_leaves, structs)
     structure, leaves, is_dynamic = static
     return jax.tree_util.tree_unflatten(
         structure, [shapes[leaf] if d else leaf for leaf, d in zip(leaves, is_dynamic, strict=True)]

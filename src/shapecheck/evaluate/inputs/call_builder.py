@@ -6,6 +6,7 @@ import functools
 import inspect
 import os
 import types
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -71,8 +72,10 @@ from shapecheck.evaluate.inputs.user_examples import (
     read_argument,
     shapes_in,
 )
+from shapecheck.evaluate.probes.decided_conditions import decided_conditions
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.probes.recorder import RecordedPart, Recorder
+from shapecheck.evaluate.read_only_disk import read_only
 from shapecheck.model import Assumption
 from shapecheck.worker.messages.plans import ConfiguredExample, ParameterSpec
 
@@ -268,10 +271,26 @@ class CallBuilder:
                 raise
             abstract_call.run_by(inside, function, *args, **kwargs)
 
+    def _runner(self, trial: Trial, conditions: Counter[tuple[int, ...]]) -> Callable[..., None]:
+        """What calls a function as a trial has it: abstractly, with conditions decided, or with values."""
+        if trial.values:
+            return functools.partial(self._run_with_values, trial.values)
+        if not trial.decisions:
+            return self._run_abstractly
+
+        def run_decided(function: Callable[..., object], /, *args: object, **kwargs: object) -> None:
+            alone = read_only(os.devnull, self._folders(), alone=True)  # nobody has come this way before
+            with alone, decided_conditions(trial.decisions, self.recorder.paths, conditions):
+                self._run_abstractly(function, *args, **kwargs)
+
+        return run_decided
+
     def _run_with_values(self, kind: int, function: Callable[..., object], /, *args: object, **kwargs: object) -> None:
         """Call `function` for real, with arrays that have values of some kind."""
-        folders = {os.path.dirname(file) for file in self.recorder.paths}
-        abstract_call.run_by(with_values(kind, folders), function, *args, **kwargs)
+        abstract_call.run_by(with_values(kind, self._folders()), function, *args, **kwargs)
+
+    def _folders(self) -> set[str]:
+        return {os.path.dirname(file) for file in self.recorder.paths}
 
     def _function(self, function: Callable[..., object]) -> Callable[..., object]:
         """A call of a function: models that it is given, or reaches, are known by the names that it has for them."""
@@ -350,8 +369,8 @@ class CallBuilder:
                 function, described, {**given, **replaced, **statics}, body, skip=len(first)
             )
             later = LaterResults(function, self.models, synthesis, self.recorder)
-            run = functools.partial(self._run_with_values, trial.values) if trial.values else self._run_abstractly
-            call = functools.partial(run, _and_use(invoke, later), *first, *args, **kwargs)
+            conditions: Counter[tuple[int, ...]] = Counter()
+            call = functools.partial(self._runner(trial, conditions), _and_use(invoke, later), *first, *args, **kwargs)
             inventors = [synthesis, *filter(None, [construction])]
             chosen = synthesis.integers.chosen
             return BoundCall(
@@ -367,6 +386,7 @@ class CallBuilder:
                 inner_specs=tuple(dict.fromkeys(assignment.inner_specs)),
                 computed=assignment.computed,
                 built=construction.assignment.used_sizes() if construction is not None else (),
+                conditions=conditions,
             )
 
         written = [ArgumentSpec(d.parameter, s, formal=False) for d in described.values() for s in (d.spec, *d.others)]

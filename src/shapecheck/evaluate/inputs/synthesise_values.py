@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from shapecheck.evaluate.framework_protocol import key_maker
+from shapecheck.evaluate.framework_protocol import is_holder, key_maker
 from shapecheck.evaluate.inputs import name_hints
 from shapecheck.evaluate.inputs.abstract_call import (
     LazyCall,
@@ -101,6 +101,7 @@ class ValueSynthesis:
         self.lengths: set[int] = set()  # of sequences, of which nobody says how long they are
         self.beside: tuple[str, ...] = ()  # the parameters of the function that values are made for
         self._leaf: ParameterSpec | None = None
+        self._types: Mapping[object, object] = {}  # what type variables stand for in the class that is constructed
 
     @contextlib.contextmanager
     def alike(self, described: ParameterSpec) -> Iterator[None]:
@@ -123,6 +124,8 @@ class ValueSynthesis:
         if origin is typing.Annotated or origin in (typing.Final, typing.ClassVar):
             return self.value(arguments[0], name)
         if isinstance(annotation, typing.TypeVar):
+            if annotation in self._types:
+                return self.value(self._types[annotation], name)
             return self.value(annotation.__bound__ or (annotation.__constraints__ or (Any,))[0], name)
         if origin in (Union, types.UnionType):
             return self.key(annotation, name) if all(key_types(annotation)) else self._union(arguments, name)
@@ -150,7 +153,20 @@ class ValueSynthesis:
             return None
         if annotation is collections.abc.Hashable and name.endswith("axis_name"):
             return "batch"
-        return self._plain(annotation if origin is None else origin, name)
+        return self._plain(annotation, name) if origin is None else self._generic(origin, arguments, name)
+
+    def _generic(self, origin: Any, arguments: Sequence[object], name: str) -> object:
+        """An instance of a generic class, for these types."""
+        if isinstance(origin, type) and is_holder(origin) and len(arguments) == 1:
+            return LazyCall(origin, [self.value(arguments[0], name)], {})
+        before = self._types
+        meant = [before.get(each, each) if isinstance(each, typing.TypeVar) else each for each in arguments]
+        pairs = zip(getattr(origin, "__parameters__", ()), meant, strict=False)
+        self._types = {**before, **{each: one for each, one in pairs if not isinstance(one, typing.TypeVar)}}
+        try:
+            return self._plain(origin, name)
+        finally:
+            self._types = before
 
     def _callable(self, arguments: Sequence[object], name: str) -> Callable[..., object]:
         """A function that gives what its annotation promises, else one that keeps shapes."""

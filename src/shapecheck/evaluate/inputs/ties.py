@@ -238,17 +238,19 @@ def _to_size(name: str, size: int, signature: CallSignature, sizes: Sizes) -> As
     if apart is not None:
         return Assumption("tie", name, apart, "invented")
     namesake = next((each for each in named if are_namesakes(name, each)), None)
-    if namesake is not None and not _stands_beside(name, size, signature, sizes):
+    if namesake is not None and not any(
+        not _are_sides(name, other, namesake) for other in _standing_beside(name, size, signature, sizes)
+    ):
         return Assumption("tie", name, namesake, "namesake")
     shown = named[0] if named else str(size)
     if not named and size in sizes.own:  # an array that was given with the call has this extent too
         return Assumption("tie", name, shown, "alias")
-    is_alias = name in signature.features() and not _stands_beside(name, size, signature, sizes)
+    is_alias = name in signature.features() and not any(_standing_beside(name, size, signature, sizes))
     return Assumption("tie", name, shown, "alias" if is_alias else "invented")
 
 
-def _stands_beside(name: str, size: int, signature: CallSignature, sizes: Sizes) -> bool:
-    """Whether an array with this axis has another of that size already."""
+def _standing_beside(name: str, size: int, signature: CallSignature, sizes: Sizes) -> Iterator[str]:
+    """The other axes of that size, by name, that an array with this axis has already; a number has none."""
     for array in signature.arrays:
         dims = parse_spec(array.spec).dims
         if not any(isinstance(dim, NamedDim) and dim.name == name for dim in dims):
@@ -261,8 +263,14 @@ def _stands_beside(name: str, size: int, signature: CallSignature, sizes: Sizes)
                 else sizes.chosen.get(other, str(sizes.integers.get(other, "")))
             )
             if other != name and value == str(size):
-                return True
-    return False
+                yield other
+
+
+def _are_sides(name: str, other: str, integer: str) -> bool:
+    """Whether two names are the sides of an image, and an integer is its size: a square one has that twice."""
+    sides = [set(words(each)) for each in (name, other)]
+    is_height = any(one & _ALONG[0] and two & _ALONG[1] for one, two in (sides, sides[::-1]))
+    return is_height and bool(_SPATIAL & {*words(integer)}) and not (_ALONG[0] | _ALONG[1]) & {*words(integer)}
 
 
 def _feature_axes(dims: Sequence[object]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -25,7 +26,7 @@ class Trial:
     It has `rank` axes for each variadic dim, the constructor's integers by `construction`, and by `invention` what
     nothing describes. The sizes of some free names are `multiples` of those of a mesh. The constructor is given the
     integers `init`. Of what is made up, `choices` are others than the usual ones. Its arrays have `values` of some
-    kind, as `real_values` has them, or none.
+    kind, as `real_values` has them, or none; then conditions on these may have `decisions`.
     """
 
     mode: Mode
@@ -38,6 +39,7 @@ class Trial:
     init: tuple[tuple[str, int], ...] = ()
     choices: Choices = ()
     values: int = 0
+    decisions: tuple[bool, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class BoundCall:
     `shared` are ties of free names to the sizes that they had in the constructor, `options` what could be chosen
     otherwise. `inner_specs` are those of arrays inside of its arguments that name dims of their own. `computed` are
     the dims that follow from others, such as `n//2+1`, by the sizes that they have. `built` are the names that arrays
-    given to the constructor have, with their sizes.
+    given to the constructor have, with their sizes. In `conditions` the call counts those that it decided, by place.
     """
 
     call: Callable[[], None]
@@ -74,6 +76,7 @@ class BoundCall:
     inner_specs: tuple[str, ...] = ()
     computed: Mapping[int, SymbolicDim] = field(default_factory=dict)
     built: ChosenSizes = ()
+    conditions: Counter[tuple[int, ...]] = field(default_factory=Counter)
 
     def sizes(self) -> Sizes:
         """All sizes of the trial."""

@@ -10,6 +10,8 @@ import jax
 import numpy as np
 from jax import export
 
+from shapecheck.evaluate.framework_protocol import is_holder
+from shapecheck.evaluate.probes.held_parts import held_part
 from shapecheck.evaluate.probes.vmap_axes import mapped_axes
 from shapecheck.model import ArrayValue, OtherValue, TreeValue, Value
 
@@ -63,9 +65,11 @@ def _describe(value: Any, budget: list[int], hidden: Callable[[], tuple[str, ...
     kind, keys, parts = children
     if kind == "node" and has_axes_of_its_own(value, parts):
         kind = "operator"
-    elif kind == "node" and callable(value):
+    elif kind == "node" and callable(value) and not is_holder(type(value)):
         kind = "function"
-    return TreeValue(kind, type(value).__name__, tuple(keys), tuple(_describe(p, budget, hidden) for p in parts))
+    names = tuple(keys)
+    described = tuple(_describe(part, budget, hidden) for part in parts)
+    return TreeValue(kind, type(value).__name__, names, described, held_part(type(value), names))
 
 
 def has_axes_of_its_own(value: object, parts: Sequence[object]) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType
 from typing import TypeGuard
 
-from shapecheck.model import Selector, is_structure
+from shapecheck.model import Selector, admitted_structures, is_structure
 
 Place = tuple[str, int]  # the file, and the site in it
 NoteCall = Callable[[Sequence[object], object], None]
@@ -55,6 +55,8 @@ def replace_functions(value: object, inside: Sequence[Selector], watch: Callable
     if not inside:
         return watch(value)
     first, rest = inside[0], inside[1:]
+    if admitted_structures(first):
+        return replace_functions(value, rest, watch)
     if is_structure(first):
         fits = first == "array" or type(value).__name__ == str(first).partition("/")[0]
         return replace_functions(value, rest, watch) if fits else value

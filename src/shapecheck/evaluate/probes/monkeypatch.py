@@ -1,4 +1,6 @@
-"""All that we change in Python, in JAX, in a framework, or in the user's own classes: each is a monkeypatch.
+"""All that we change in Python, in JAX, or in the user's own classes: each is a monkeypatch.
+
+What is changed in a framework, so that calls of its modules are stages, says that framework's file in `frameworks`.
 
 In the worker, while something is evaluated:
 
@@ -8,10 +10,9 @@ In the worker, while something is evaluated:
 | `jax.lax.scan`, wherever it was imported    | stages/stacked_parameters.py   | of what a body's arrays are slices    |
 | `__call__` of modules that are pytrees      | stages/stage_memo.py           | equal calls are evaluated once        |
 | functions in the fields of a module         | stages/field_functions.py      | their calls are stages                |
-| `__call__`, `model_spec` of Equinox modules | frameworks/equinox.py          | calls are stages, with labels         |
-| `__call__` of modules of Flax's nnx         | frameworks/flax/nnx.py         | calls are stages                      |
-| `flax.nnx.Variable.get_value`               | frameworks/flax/nnx.py         | gradients of parameters are looked at |
-| `flax.linen.Module.param`                   | frameworks/flax/linen.py       | gradients of parameters are looked at |
+| operations and values of JAX's tracers      | probes/constant_values.py      | constants have values under them      |
+| `jax.core.Tracer.__bool__`                  | probes/decided_conditions.py   | both arms of an `if` are evaluated    |
+| callables in fields of the user's instances | probes/probe_runtime.py        | claims about their calls are checked  |
 
 In the worker, for good:
 
@@ -33,7 +34,7 @@ In a program that runs under checks (`shapecheck run`), until they end:
 | `runpy.run_path`                            | runtime/autostart.py           | spawned processes are checked, too    |
 | `jax.jit`                                   | runtime/monitor_patches.py     | steps are counted and looked at       |
 | `optax.GradientTransformation.update`       | runtime/monitor_patches.py     | gradients, updates, state are seen    |
-| `apply_updates` of optax and of Equinox     | runtime/monitor_patches.py     | weights are seen beside their updates |
+| `apply_updates` of optax and of frameworks  | runtime/monitor_patches.py     | weights are seen beside their updates |
 | the hooks of `jax.debug_nans`, `debug_infs` | jax_internals.py               | a thread keeps them, see there        |
 """
 

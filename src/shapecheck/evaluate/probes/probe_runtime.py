@@ -390,7 +390,7 @@ def _with_field(instance: object, name: str, value: object) -> object:
     if isinstance(instance, tuple):
         replaced: object = getattr(instance, "_replace")(**{name: value})  # noqa: B009 - of named tuples alone
         return replaced
-    object.__setattr__(instance, name, value)
+    object.__setattr__(instance, name, value)  # monkeypatch: a callable in a field is one that is watched
     return instance
 
 

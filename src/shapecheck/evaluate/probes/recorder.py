@@ -58,9 +58,10 @@ class Watch:
 
     def evaluate(self, function: Callable[..., object], *args: object) -> None:
         """Evaluate `function(*args)` abstractly."""
-        import jax  # noqa: PLC0415 - a program that is watched decides itself when JAX is loaded
+        # A program that is watched decides itself when JAX is loaded.
+        from shapecheck.evaluate.probes.constant_values import eval_shape  # noqa: PLC0415
 
-        jax.eval_shape(function, *args)
+        eval_shape(function, *args)
 
     def know(self, name: str, model: object) -> None:
         """What is called from outside may be a part of `model`, which is known as `name`."""

@@ -56,7 +56,8 @@ def let_pass_unhashable() -> None:
 
 
 def _make_cache(function: object, *settings: object) -> object:
-    probed = HANDLE in getattr(function, "__globals__", ())
+    # Of a class, `__globals__` may be a descriptor.
+    probed = isinstance(function, types.FunctionType) and HANDLE in function.__globals__
     return (LenientCache if probed else _python_cache)(function, *settings)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from shapecheck.evaluate.inputs.choices import GIVEN, NO_OPTIONS, is_value_key
 from shapecheck.evaluate.inputs.made_integers import ALL_EQUAL, EVEN, ODD
-from shapecheck.evaluate.inputs.size_assignment import Substitution
+from shapecheck.evaluate.inputs.size_assignment import DIVISIBLE, SQUARES, Substitution
 from shapecheck.evaluate.inputs.ties import Tie, are_namesakes
 from shapecheck.evaluate.inputs.trial import CallSpec, SearchResult, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
@@ -80,11 +80,24 @@ class CodeErrors:
             return None
         if any(map(self._is_of_nothing, failed)) or self._is_next_to_open(failed[0]):
             return None
-        if len({o.place for o in failed}) > 1 or not failed[0].place[0]:
+        if not self._is_one_place(failed) or not failed[0].place[0]:
             return None
         if meets_product(failed) or meets_itself(failed[0]) or meets_inside(failed[0]) or self._follows_open(failed[0]):
             return None
         return failed[0] if self._fails_alike(failed[0]) and self._fails_complete(failed[0]) else None
+
+    def _is_one_place(self, failed: Sequence[TrialOutcome]) -> bool:
+        """Whether all runs failed on one line: those with as many axes for a variadic dim that has a name.
+
+        With more of them another line may be the first that does not fit. Of `...` nobody may have counted the axes.
+        """
+        is_counted = self._has_named_variadics()
+        places = {(o.trial.rank if is_counted else 0, o.place) for o in failed}
+        return len(places) == len({rank for rank, _ in places})
+
+    def _has_named_variadics(self) -> bool:
+        variadics = self._call_spec.signature.variadics()
+        return bool(variadics) and all(each.startswith("*") for each in variadics)
 
     def _is_of_nothing(self, outcome: TrialOutcome) -> bool:
         """Whether an empty array of an instance does not fit."""
@@ -216,6 +229,30 @@ class CodeErrors:
             return ()
         requires = f"{' and '.join(self._call_spec.signature.variadics())} is one axis"
         return tuple(each.with_requirement(requires) for each in shown)
+
+    def narrow_to_none(self, first: TrialOutcome) -> tuple[TrialOutcome, ...]:
+        """The runs that show that a variadic dim must have no axes at all, though the claims give it a name.
+
+        With one axis and with two nothing fits, whatever sizes these have. Three dots may say that nobody has counted.
+        """
+        if not self._accuses or self._entry.origin == "seen" or not self._call_spec.certain:
+            return ()
+        if first.trial.rank or first.trial.substitution.ties or first.has_invented():
+            return ()
+        if not self._has_named_variadics():
+            return ()
+        variadics = self._call_spec.signature.variadics()
+        several = ((1, 0), (1, 1), (1, DIVISIBLE), (1, SQUARES), (_SEVERAL, 0))
+        trials = (dataclasses.replace(first.trial, rank=rank, variant=variant) for rank, variant in several)
+        shown = (self._attempts.run_if_possible(trial) for trial in trials)
+        failed = [each for each in shown if each is not None and _is_shape_error(each) and not each.has_invented()]
+        if len(failed) < len(several) or not failed[0].place[0] or failed[0].place != failed[1].place:
+            return ()
+        if any(each.bound_call is None or each.bound_call.shared for each in failed):
+            return ()
+        if self._sizes.under_any_tie(SearchResult(failed=(failed[0],))).tied or self._attempts.is_exhausted():
+            return ()
+        return tuple(each.with_requirement(f"{' and '.join(variadics)} has no axes") for each in failed[:2])
 
 
 def _is_shape_error(outcome: TrialOutcome) -> bool:

@@ -147,7 +147,8 @@ class EntrySearch:
             sized += self._further.as_built(outcome) if outcome.ok else ()
         for name, found in self._further.other_defaults(first):
             others += found.ok or self._errors.narrow_default(name, found)
-        return SearchResult(ok=(*symbolic, *runs, *sized, *others, *self._errors.narrow(first, ranks)))
+        narrow = self._errors.narrow(first, ranks) or self._errors.narrow_to_none(first)
+        return SearchResult(ok=(*symbolic, *runs, *sized, *others, *narrow))
 
     def _symbolic(self, sized: TrialOutcome) -> Iterator[TrialOutcome]:
         """The same with symbols. That JAX cannot go on with them is no matter where numbers do."""
@@ -157,7 +158,9 @@ class EntrySearch:
     def _failure_evaluations(self, found: SearchResult) -> tuple[Evaluation, ...]:
         """What to show of an entry that does not evaluate: a shape error if it is one of the code, else the reason."""
         if any(each.needs_values for each in found.failed):
-            again = self._further.with_values(found.failed) if self._accuses else ()
+            again: tuple[TrialOutcome, ...] = ()
+            if self._accuses:
+                again = (*self._further.with_values(found.failed), *self._further.along_paths(found.failed))
             return tuple(self._result(outcome) for outcome in (found.failed[0], *again))
         errors = self._errors.errors(found)
         further = self._sizes.under_any_tie(found) if errors else found

@@ -16,14 +16,16 @@ from shapecheck.evaluate.inputs.real_values import VALUES
 from shapecheck.evaluate.inputs.size_assignment import DIVISIBLE, DIVISIBLE_TOO, Substitution
 from shapecheck.evaluate.inputs.synthesise_values import INVENTIONS, CannotSynthesiseError
 from shapecheck.evaluate.inputs.trial import INDEPENDENT, CallSpec, SearchResult, Trial, TrialOutcome
+from shapecheck.evaluate.probes.decided_conditions import DECISIONS
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.size_search import SizeSearch, says_division
 from shapecheck.model import Assumption, arrays_in
-from shapecheck.model.assumption import MADE_FUNCTION
+from shapecheck.model.assumption import MADE_FUNCTION, ON_PATH
 
 _OTHER_RANKS, _OTHER_RANKS_SECONDS = 24, 1.0  # attempts and seconds for another guess
 _OTHER_DEFAULTS, _OTHER_DEFAULTS_SECONDS = 24, 1.0
 _WITH_VALUES, _WITH_VALUES_SECONDS = 6, 2.0
+_DECIDED, _DECIDED_SECONDS = 24, 2.0
 _MOST_RANKS = 2  # of one array that are tried
 _MOST_BUILT = 2  # sizes of a model's values, the last ones first
 
@@ -189,6 +191,26 @@ class FurtherRuns:
             second = next((each for each in runs if each is not None and each.ok), None)
         return tuple(_with_kind(each) for each in (found.ok[0], second) if each is not None)
 
+    def along_paths(self, failed: Sequence[TrialOutcome]) -> tuple[TrialOutcome, ...]:
+        """The runs along paths that conditions choose which nothing determines: both ways, and mixed where one ends."""
+        needing = next((each for each in failed if each.needs_values and each.bound_call is not None), None)
+        if needing is None or not self._call_spec.takes_values or not _is_condition(needing):
+            return ()
+        found: list[TrialOutcome] = []
+        others: list[TrialOutcome] = []
+        with self._attempts.apart(_DECIDED, _DECIDED_SECONDS):
+            for number, decisions in enumerate(DECISIONS):
+                if number > 1 and len(found) == number:
+                    break  # both went to their end
+                trial = dataclasses.replace(needing.trial, mode="sized", decisions=decisions)
+                try:
+                    first = self._sizes.first_runs(trial).ok[:1]
+                except CannotSynthesiseError:
+                    break
+                found += first
+                others += (self._attempts.run(dataclasses.replace(each.trial, variant=1)) for each in first)
+        return tuple(_with_decisions(each) for each in (*found, *others) if each.ok)
+
     def other_defaults(self, first: TrialOutcome) -> Iterator[tuple[str, SearchResult]]:
         """For each integer of the call that claims use as a size, the runs where it has another than its default.
 
@@ -217,6 +239,25 @@ def _with_kind(outcome: TrialOutcome) -> TrialOutcome:
         return outcome
     made = Assumption("value", "the values of arrays", VALUES[outcome.trial.values], "invented")
     bound_call = dataclasses.replace(outcome.bound_call, assumptions=(*outcome.bound_call.assumptions, made))
+    return dataclasses.replace(outcome, bound_call=bound_call)
+
+
+def _is_condition(outcome: TrialOutcome) -> bool:
+    """Whether what ended a run is a condition, and no number that is asked for."""
+    return outcome.failure is not None and "bool" in outcome.failure.message.lower()
+
+
+def _with_decisions(outcome: TrialOutcome) -> TrialOutcome:
+    """A run along one path: the code itself says that a single condition may be so.
+
+    Of several, one may have the answer of another, so that the path is none of the program's.
+    """
+    if outcome.bound_call is None:
+        return outcome
+    texts = " then ".join(str(each).lower() for each in outcome.trial.decisions)
+    is_single = outcome.bound_call.conditions.total() == 1
+    path = Assumption("value", f"{ON_PATH} {texts}", "", "written" if is_single else "invented")
+    bound_call = dataclasses.replace(outcome.bound_call, assumptions=(*outcome.bound_call.assumptions, path))
     return dataclasses.replace(outcome, bound_call=bound_call)
 
 

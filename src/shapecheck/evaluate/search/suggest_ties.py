@@ -153,11 +153,76 @@ def meets_product(failed: Sequence[TrialOutcome]) -> bool:
     if len(failed) < 2 or failed[0].trial.invention != failed[1].trial.invention:
         return False
     messages = [each.failure.message if each.failure is not None else "" for each in failed[:2]]
-    for before, after in zip(*map(opposite_sizes, messages), strict=False):
-        for varies, stays in itertools.permutations((0, 1)):
-            if before[stays] == after[stays] and before[varies] != after[varies]:
-                return _may_have_product(failed[0], int(before[varies]), int(before[stays]))
+    if _may_fold(*messages):
+        return True
+    places = [*zip(*map(opposite_sizes, messages), strict=False)]
+    return bool(places) and all(_is_product(failed, before, after) for before, after in places)
+
+
+def _is_product(failed: Sequence[TrialOutcome], before: tuple[str, ...], after: tuple[str, ...]) -> bool:
+    """Whether one of two sizes that do not fit stays in both failures, and the other may be a product of free ones."""
+    for varies, stays in itertools.permutations((0, 1)):
+        if before[stays] == after[stays] and before[varies] != after[varies]:
+            numbers, wanted = (int(before[varies]), int(after[varies])), int(before[stays])
+            return _may_have_product(failed[0], numbers[0], wanted) or _may_have_parts(failed, numbers, wanted)
     return False
+
+
+def _may_have_parts(failed: Sequence[TrialOutcome], numbers: tuple[int, int], wanted: int) -> bool:
+    """Whether two numbers are products of parts of two free sizes: of an image cut into patches, rows times columns."""
+    chosen = [dict(each.bound_call.chosen) if each.bound_call is not None else {} for each in failed[:2]]
+    ties = [dict(each.trial.substitution.ties) for each in failed[:2]]
+    free = [name for name, text in chosen[0].items() if text.isdigit() and chosen[1].get(name, "").isdigit()]
+    free = [name for name in free if not any(name in each for each in ties)]
+    for one, other in itertools.combinations(free, 2):
+        pairs = [(int(sizes[one]), int(sizes[other])) for sizes in chosen]
+        for step, up in itertools.product(range(2, _LARGEST_STEP), (0, 1)):
+            cells = [((a + up * (step - 1)) // step) * ((b + up * (step - 1)) // step) for a, b in pairs]
+            if 0 in cells or any(number % cell for number, cell in zip(numbers, cells, strict=True)):
+                continue
+            factors = {number // cell for number, cell in zip(numbers, cells, strict=True)}
+            if len(factors) == 1 and min(cells) > 1 and wanted >= 2**_SEVERAL * factors.pop():
+                return True
+    return False
+
+
+_LARGEST_STEP = 65  # a side of a patch
+_RESHAPE = "cannot reshape array"
+_SEVERAL = 2  # axes, of which each may have its part in a product
+
+
+def _may_fold(before: str, after: str) -> bool:
+    """Whether two failures to reshape set several axes that vary against a number that stays: their product may be it.
+
+    So the rows and columns of patches are as many as the model has places for, where the image has the size that it was
+    made for. One axis alone would have been tied to that.
+    """
+    if not (before.startswith(_RESHAPE) and after.startswith(_RESHAPE)):
+        return False
+    shapes = [_left_over(text) for text in (before, after)]
+    for varies, stays in itertools.permutations((0, 1)):
+        first, second = (shape[varies] for shape in shapes)
+        wanted, other = (math.prod(shape[stays]) for shape in shapes)
+        if wanted != other or len(first) != len(second):
+            continue
+        fixed = math.prod(a for a, b in zip(first, second, strict=True) if a == b)
+        free = sum(a != b for a, b in zip(first, second, strict=True))
+        if free >= _SEVERAL and wanted % fixed == 0 and wanted >= fixed * 2**free:
+            return True
+    return False
+
+
+def _left_over(message: str) -> tuple[list[int], list[int]]:
+    """The axes of the first two shapes in a message, without those that both have."""
+    shapes = [[int(size) for size in _NUMBER.findall(text)] for text in _SHAPE.findall(message)[:2]]
+    if len(shapes) < 2:
+        return [], []
+    first, second = shapes
+    for size in [*first]:
+        if size in second:
+            first.remove(size)
+            second.remove(size)
+    return first, second
 
 
 def closes_circle(tie: tuple[str, str], ties: Mapping[str, str]) -> bool:

@@ -26,6 +26,10 @@ class NnxFramework(FlaxFramework):
         """Modules and variables."""
         return self._classes("Module", "Variable")
 
+    def holder_classes(self) -> Classes:
+        """Variables."""
+        return self._classes("Variable")
+
     def container_classes(self) -> tuple[Classes, Classes]:
         """`nnx.List` and `nnx.Dict`, where this version of Flax has them."""
         return self._classes("List"), self._classes("Dict")

@@ -1,0 +1,200 @@
+"""What constants determine is computed for real, where Python asks for it: `int(GRID[0, 1])`, `if MASK.any()`.
+
+Under `jax.eval_shape` nothing has a value, not even what the program computes from literals, its configuration, and
+arrays of its modules alone. In the running program all that has one, unless a `jit` of the user's own is around it. So
+each operation on constants is noted, and once somebody asks for its value, it is computed with all that it needs:
+within limits of size and time, and never what calls back into Python.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+from jax import export
+
+from shapecheck.evaluate.jax_internals import innermost_trace, leave_out_of_sources
+from shapecheck.evaluate.limits import TimeLimitError, time_limit
+from shapecheck.evaluate.probes.monkeypatch import patch_attribute
+
+_LARGEST = 20_000  # elements of one array
+_MOST = 400  # operations behind one value
+_SECONDS = 1.0  # of the processor for one value
+_LONGEST = 1_000  # turns of a loop
+_DEEPEST = 8  # functions within each other that an operation may be made of
+_LOOPS = ("while", "scan")
+_OUTSIDE = ("callback", "infeed", "outfeed", "ffi", "custom_call", "print")
+
+
+@dataclass(frozen=True)
+class _Operation:
+    """An operation on constants, and what it gave: tracers, which are kept so that nothing else has their ids."""
+
+    primitive: Any
+    operands: Sequence[object]
+    params: Mapping[str, Any]
+    results: Sequence[object]
+
+
+class ConstantValues:
+    """The constants of one trace."""
+
+    def __init__(self, trace: object) -> None:
+        self.trace = trace
+        self._sources: dict[int, tuple[_Operation, int]] = {}
+        self._values: dict[int, object] = {}
+
+    def note(self, primitive: Any, operands: Sequence[object], params: Mapping[str, Any], given: object) -> None:
+        """Keep an operation, if all that it takes is constant and what it gives is small."""
+        if not all(not isinstance(each, jax.core.Tracer) or id(each) in self._sources for each in operands):
+            return
+        results = tuple(given) if primitive.multiple_results and isinstance(given, (list, tuple)) else (given,)
+        if all(map(_is_small, (*operands, *results))) and _is_computable(primitive.name, params, _DEEPEST):
+            operation = _Operation(primitive, tuple(operands), params, results)
+            self._sources.update({id(each): (operation, index) for index, each in enumerate(results)})
+
+    def value(self, tracer: object) -> object:
+        """The value of a constant; None if it is none, or none that can be computed within the limits."""
+        if id(tracer) not in self._sources:
+            return None
+        if id(tracer) not in self._values:
+            operations = self._operations_behind(tracer)
+            if not operations:
+                return None
+            try:
+                with time_limit(_SECONDS, of_processor=True), jax.ensure_compile_time_eval():
+                    for each in operations:
+                        self._compute(each)
+            except (TimeLimitError, Exception):  # whatever it is, the code goes on as without a value
+                self._sources.clear()
+                return None
+        return self._values.get(id(tracer))
+
+    def _operations_behind(self, tracer: object) -> list[_Operation]:
+        """The operations behind a constant that were not computed yet, in order; none if they are too many."""
+        found: dict[int, _Operation] = {}
+        todo = [tracer]
+        while todo:
+            operation, _ = self._sources[id(todo.pop())]
+            if id(operation) not in found:
+                found[id(operation)] = operation
+                todo += [
+                    each for each in operation.operands if id(each) in self._sources and id(each) not in self._values
+                ]
+            if len(found) > _MOST:
+                return []
+        order = {id(operation): place for place, (operation, _) in enumerate(self._sources.values())}
+        return sorted(found.values(), key=lambda each: order[id(each)])
+
+    def _compute(self, operation: _Operation) -> None:
+        operands = [self._values.get(id(each), each) for each in operation.operands]
+        given = operation.primitive.bind(*operands, **operation.params)
+        results = given if operation.primitive.multiple_results else (given,)
+        for tracer, value in zip(operation.results, results, strict=True):
+            self._values[id(tracer)] = value
+
+
+def _is_small(value: object) -> bool:
+    shape = np.shape(value) if isinstance(value, (int, float, complex)) else getattr(value, "shape", None)
+    return (
+        shape is not None
+        and all(isinstance(size, (int, np.integer)) for size in shape)
+        and math.prod(shape) <= _LARGEST
+    )
+
+
+def _is_computable(name: str, params: Mapping[str, Any], depth: int) -> bool:
+    """Whether an operation does nothing but compute, and not for long, for sizes that are known."""
+    if depth == 0 or any(word in name for word in _OUTSIDE):
+        return False
+    if name in _LOOPS and not (isinstance(params.get("length"), int) and params["length"] <= _LONGEST):
+        return False
+    return all(_is_known(value, depth) for value in params.values())
+
+
+def _is_known(value: Any, depth: int) -> bool:
+    if isinstance(value, (tuple, list)):
+        return all(_is_known(each, depth) for each in value)
+    if export.is_symbolic_dim(value):
+        return False
+    inner = getattr(value, "jaxpr", value)
+    equations = getattr(inner, "eqns", ())
+    if not equations and not hasattr(inner, "eqns"):
+        return True
+    if getattr(inner, "effects", ()) or not all(map(_is_small, getattr(value, "consts", ()))):
+        return False
+    return all(
+        _is_computable(each.primitive.name, each.params, depth - 1)
+        and all(_is_small(variable.aval) for variable in each.outvars)
+        for each in equations
+    )
+
+
+def eval_shape(function: Callable[..., Any], *args: object) -> Any:
+    """As `jax.eval_shape`, with the values of constants where Python asks for them."""
+
+    def call(*given: object) -> object:
+        trace = innermost_trace()
+        with _give_values(ConstantValues(trace), type(trace)):
+            return function(*given)
+
+    return jax.eval_shape(call, *args)
+
+
+@contextlib.contextmanager
+def _give_values(constants: ConstantValues, trace_class: type) -> Iterator[None]:
+    """Meanwhile tracers of constants have their values, as concrete arrays do."""
+    tracer_class: type = jax.core.Tracer
+    changes: list[tuple[type, str, object]] = []
+    leave_out_of_sources(__file__)
+    process = vars(trace_class).get("process_primitive")
+    known = vars(tracer_class).get("to_concrete_value")
+    if process is None or known is None:
+        yield
+        return
+
+    def process_and_note(self: object, primitive: Any, operands: Sequence[object], params: Any, /) -> object:
+        given = process(self, primitive, operands, params)
+        if self is constants.trace:
+            constants.note(primitive, operands, params, given)
+        return given
+
+    def value_of(self: object) -> object:
+        value = constants.value(self)
+        return value if value is not None else known(self)
+
+    def with_value(name: str, convert: Callable[..., object]) -> Callable[..., object]:
+        """A method of tracers which JAX gives no value, though the tracer may have one."""
+        original = vars(tracer_class)[name]
+
+        @functools.wraps(original)
+        def method(self: Any, *args: object, **kwargs: object) -> object:
+            value = self.to_concrete_value()
+            return original(self, *args, **kwargs) if value is None else convert(value, *args, **kwargs)
+
+        return method
+
+    changes += [(trace_class, "process_primitive", process_and_note), (tracer_class, "to_concrete_value", value_of)]
+    changes += [
+        (tracer_class, name, with_value(name, convert)) for name, convert in _CONVERSIONS if name in vars(tracer_class)
+    ]
+    with contextlib.ExitStack() as stack:
+        for cls, name, value in changes:
+            # monkeypatch: JAX keeps no values of what it traces
+            stack.enter_context(patch_attribute(cls, name, value))
+        yield
+
+
+_CONVERSIONS: Sequence[tuple[str, Callable[..., object]]] = (
+    ("__float__", float),
+    ("__complex__", complex),
+    ("__array__", np.asarray),
+    ("tolist", operator.methodcaller("tolist")),
+)
