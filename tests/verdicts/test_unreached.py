@@ -45,9 +45,8 @@ LOOP = """
 def f(x: Float[Array, "n d"]):
     for _ in range(x.shape[0]):
         x = x + 1  # (n, d)
-    while (x == x).all():  # never ends, whatever the values are
-        x = x * 1  # (n, d)
-    return x
+    raise KeyError("no such unit")
+    return x  # (n, d)
 """
 
 

@@ -49,7 +49,7 @@ class NestedSizes:
             return Settlement()
         if failed.failure is None or failed.failure.kind != "shape":
             return Settlement(open=True)
-        if _are_told_apart(failed):
+        if _has_two_dims(failed):
             return Settlement()
         is_open, is_met, further = False, False, None
         for trial in _mending_trials(failed):
@@ -105,7 +105,7 @@ def meets_inner_array(failed: TrialOutcome) -> bool:
     return any(size in owners for axes in _unfit(failed) for size in axes)
 
 
-def _are_told_apart(failed: TrialOutcome) -> bool:
+def _has_two_dims(failed: TrialOutcome) -> bool:
     """Whether what does not fit are two dims of one instance, which its class names differently."""
     owners, pairs = _owners(failed), _unfit(failed)
     return bool(pairs) and all(set.intersection(*(owners.get(size, set()) for size in axes)) for axes in pairs)
