@@ -666,12 +666,14 @@ def test_a_name_that_the_result_alone_binds_need_not_be_the_attribute_of_that_na
         ([("3", "5"), ("3",)], {}, "bad rank"),
         ([("3", "5"), ("1", "5")], {"count": "3"}, "bad dim"),
         ([("3", "5"), ("1", "7")], {}, "bad dim"),
-        ([("3", "5"), ("5", "3")], {}, "bad dim"),
+        ([("n", "w"), ("w", "n")], {}, "bad dim"),
+        ([("n", "w"), ("w", "w")], {}, "bad dim"),
+        ([("1", "16"), ("16", "16")], {}, "unknown"),
     ],
-    ids=["apart", "the first is another's", "alike", "ranks", "an integer", "what an array has too", "a mix-up"],
+    ids=["apart", "the first's", "alike", "ranks", "an integer", "an array's too", "a transpose", "a mix-up", "chance"],
 )
 def test_the_arrays_of_a_container_may_each_have_a_size_of_their_own_for_a_name(leaves, names, ended) -> None:
     text = "def f(groups):\n    first = groups[0] * 2  # (width,)\n    values = split(groups)  # (count, width)\n"
     value = tree("tuple", *(array(*each) for each in leaves))
-    seen = [("first (width,)", array("5")), ("values (count, width)", value)]
+    seen = [("first (width,)", array(leaves[0][1])), ("values (count, width)", value)]
     assert read(text, seen, names=names)["values (count, width)"] == ended

@@ -227,7 +227,7 @@ class CommentJudge:
             for name in anew:
                 sizes[name].add(fits.bindings.single.get(name, ()))
         bound = {**self.reader.memo.single, **self.reader.fresh}
-        mixed_up = any(
+        mixed_up = self.samples.symbolic and any(  # given sizes are equal by chance
             (found - {bound.get(name, ())}) & {size for other, size in bound.items() if other != name}
             for name, found in sizes.items()
         )
