@@ -16,7 +16,7 @@ SCRIPT = Path(__file__).parents[1] / "bench" / "faults" / "fault_runs.py"
 # the user's code, the listing of entries, the search for arguments, the words for a failure, the user's tests.
 FAULTS = {
     "worker_session.py:ready": "RuntimeError",
-    "probe_importer.py:get_code": "RuntimeError",
+    "probed_loader.py:get_code": "RuntimeError",
     "probe_runtime.py:value": "RecursionError",
     "entries.py:functions": "RuntimeError",
     "entry_search.py:evaluate": "RuntimeError",

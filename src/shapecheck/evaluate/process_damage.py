@@ -36,6 +36,7 @@ _CLASSES_TO_CHANGE = frozenset({"json"})
 """Modules whose classes people change: `json.JSONEncoder.default` is a common place for it."""
 _STREAMS = (0, 1, 2)
 _LIMITS = ("RLIMIT_AS", "RLIMIT_CPU", "RLIMIT_DATA", "RLIMIT_FSIZE", "RLIMIT_NOFILE")
+_CONSTANT_VALUES = os.path.join(os.path.dirname(__file__), "probes", "constant_values.py")
 _LOWEST_RECURSION = 500  # frames: JAX and the worker need that many
 
 
@@ -124,6 +125,8 @@ class ProcessDamage:
             if (other := self._members_of(member.owner).get(member.name)) is not member.value:
                 if member.owner not in _CLASSES and self._is_of_package(other):
                     continue
+                if self._stands_for(other, member.value):
+                    continue
                 self._set_member(member.owner, member.name, member.value)
                 reason = reason or f"replaced {member.written} for the whole process, which the checker needs as well"
         if self._sys.get("modules") is not self._loaded:
@@ -149,6 +152,11 @@ class ProcessDamage:
         """
         file = self._getattr(self._getattr(function, "__code__", None), "co_filename", "")
         return "site-packages" in file or "dist-packages" in file
+
+    def _stands_for(self, function: object, original: object) -> bool:
+        """Whether a function of ours is there for the time of one evaluation, in which the user's code imports."""
+        file = self._getattr(self._getattr(function, "__code__", None), "co_filename", "")
+        return file == _CONSTANT_VALUES and self._getattr(function, "__wrapped__", None) is original
 
     def _closed_stream(self) -> str:
         for descriptor in _STREAMS:

@@ -55,6 +55,9 @@ _LONGEST_NAME = 100  # characters of an exception's name
 _RECURSION = 20  # turns of a function that recurs; others stand in a traceback a few times at most
 # What users' tests call raises in their name.
 _CALLED_BY_TESTS = ("shapecheck.evaluate.live.shapes_fixture", "shapecheck.evaluate.live.signature_check")
+# Its functions that stand in the place of methods of JAX's own.
+_CONSTANTS = "shapecheck.evaluate.probes.constant_values"
+_PASSING_ON = frozenset({"process_and_note", "value_of", "method"})
 _CALLING = frozenset({"invoke", "call", "called", "run", "traced", "force", "under", "initialise"})
 _REMEDIES = {
     "MemoryError": " (--memory sets the limit)",
@@ -64,7 +67,7 @@ _MORE_DEVICES = " (XLA_FLAGS=--xla_force_host_platform_device_count=N in the env
 _UNFIT = re.compile(
     r"(<lambda>|\w+)\S*\(\) (?:missing|takes|got an unexpected|got multiple|got some|should return None)"
 )
-_FOLDER = r"[^\s'\"]*/shapecheck-[a-z0-9_]{8}(?:/\d+)?/"  # of ours
+_FOLDER = r"[^\s'\"]*/shapecheck-(?:\d+-\d*-)?[a-z0-9_]{8}(?:/\d+)?/"  # of ours
 _TEMPORARY = re.escape(os.path.join(tempfile.gettempdir(), tempfile.gettempprefix()))
 _BY_CHANCE = (
     (re.compile(r"\b0x[0-9a-f]{6,}\b"), "0x..."),
@@ -79,7 +82,7 @@ _VALUE_TYPES = frozenset({"InconclusiveDimensionOperation", "UnexpectedDimVar", 
 
 def explain(error: BaseException, recorder: Recorder) -> Failure:
     """The failure behind `error`, with the deepest line of the user's code that it came through."""
-    frames = [(f, line) for f, line in traceback.walk_tb(error.__traceback__)]
+    frames = _frames(error)
     for file in {frame.f_code.co_filename for frame, _ in frames}:
         recorder.meet(file)
     users = [(f, line) for f, line in frames if f.f_code.co_filename in recorder.paths]
@@ -102,8 +105,7 @@ def explain(error: BaseException, recorder: Recorder) -> Failure:
 
 def trace_of(error: BaseException, recorder: Recorder) -> tuple[int, ...]:
     """The lines of the user's code that an error came through, outermost first."""
-    frames = traceback.walk_tb(error.__traceback__)
-    return tuple(line for frame, line in frames if frame.f_code.co_filename in recorder.paths)
+    return tuple(line for frame, line in _frames(error) if frame.f_code.co_filename in recorder.paths)
 
 
 def _assertion(frame: FrameType, line: int) -> str:
@@ -114,7 +116,7 @@ def _assertion(frame: FrameType, line: int) -> str:
 
 def kind_of(error: BaseException) -> str:
     """As in `Failure.kind`, where it does not matter whose code raised it."""
-    return str(_kind(error, [(f, line) for f, line in traceback.walk_tb(error.__traceback__)], {}))
+    return str(_kind(error, _frames(error), {}))
 
 
 def message_of(error: BaseException) -> str:
@@ -326,7 +328,7 @@ def _lookup(chain: str, frame: FrameType) -> object:
 
 def is_own(error: BaseException) -> bool:
     """Whether the checker itself raised `error`: then it is a bug of ours, and no finding."""
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    frames = [frame for frame, _ in _frames(error)]
     if not frames or not _is_ours(frames[-1]) or isinstance(error, MemoryError):
         return False
     if isinstance(error, RecursionError):  # our probe may be what the user's recursion had no room for
@@ -341,6 +343,15 @@ def is_own(error: BaseException) -> bool:
     # A call of the user's that does not fit is raised where it is passed on, by what stands around the user's function.
     unfit = _UNFIT.match(message_of(error)) if isinstance(error, TypeError) else None
     return unfit is None or unfit[1] in frames[-1].f_globals
+
+
+def _frames(error: BaseException) -> list[tuple[FrameType, int]]:
+    """The frames that an error came through, but for ours that JAX calls: what it raises there, it raises itself."""
+    return [(frame, line) for frame, line in traceback.walk_tb(error.__traceback__) if not _is_called_by_jax(frame)]
+
+
+def _is_called_by_jax(frame: FrameType) -> bool:
+    return frame.f_globals.get("__name__") == _CONSTANTS and frame.f_code.co_name in _PASSING_ON
 
 
 def _is_ours(frame: FrameType) -> bool:

@@ -166,6 +166,7 @@ def _give_values(constants: ConstantValues, trace_class: type) -> Iterator[None]
             constants.note(primitive, operands, params, given)
         return given
 
+    @functools.wraps(known)
     def value_of(self: object) -> object:
         value = constants.value(self)
         return value if value is not None else known(self)

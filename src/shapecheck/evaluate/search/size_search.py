@@ -130,7 +130,7 @@ class SizeSearch:
                     break
         deepest = max(failed, key=lambda each: (each.depth, each.trial.rank == ranks[0], -unfit_axes(each)))
         if not deepest.has_free_names():
-            # Which integers inside of an argument have to be equal is for its class to say; arrays follow what they meet.
+            # Which integers inside of an argument are equal is for its class to say; arrays follow what they meet.
             mended = self._with_nested(deepest) if meets_inner_array(deepest) else None
             return mended or SearchResult(failed=tuple(failed))
         untied, deepest = deepest, self._with_fields(deepest)
