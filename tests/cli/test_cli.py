@@ -467,7 +467,7 @@ FAKE = """
 import sys, time, types
 from dataclasses import replace
 import shapecheck.commands
-from shapecheck.model import *
+from shapecheck.model import Finding, Report, Span, Summary
 def check(paths, config, *, progress=None, stdin=None, echo=False, start=None):
     progress("evaluating models", 1, 4)
     time.sleep({seconds})
