@@ -187,6 +187,14 @@ def test_a_snippet_that_stops_stopped_no_function(run: Run) -> None:
     assert [each.reason for each in report.unreached] == ["mix was evaluated, but not along this line"]
 
 
+def test_a_document_may_call_shapecheck_itself(run: Run) -> None:
+    readme = README.replace("settings = ", "import shapecheck\nshapecheck.check('pkg')\nsettings = ")
+    report = run({"pkg/model.py": MIX, "README.md": readme})
+    assert [line for line, _ in errors(report)] == [3]
+    (reason,) = {each.reason for each in report.entries if each.origin == "snippet"}
+    assert "What is only shown or made up reaches no other process" in reason
+
+
 def test_it_has_the_time_of_a_test(run: Run) -> None:
     report = run({"pkg/model.py": MIX, "README.md": README.replace("Then", "```python\nwhile True: pass\n```")})
     (reason,) = {each.reason for each in report.entries if each.origin == "snippet"}
