@@ -9,6 +9,7 @@ it, a claim without the reading that has the mapped axes in front), and nothing 
 from __future__ import annotations
 
 import contextlib
+import functools
 import linecache
 import re
 import sys
@@ -184,6 +185,7 @@ def innermost_trace() -> Any:
     return sys.modules["jax._src.core"].trace_ctx.trace
 
 
+@functools.cache
 def leave_out_of_sources(file: str) -> None:
     """Let operations be from the line of the user's code that asked for them, and not from a file of ours between."""
     getattr(sys.modules.get("jax._src.source_info_util"), "register_exclusion", lambda file: None)(file)

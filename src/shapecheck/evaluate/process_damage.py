@@ -36,7 +36,6 @@ _CLASSES_TO_CHANGE = frozenset({"json"})
 """Modules whose classes people change: `json.JSONEncoder.default` is a common place for it."""
 _STREAMS = (0, 1, 2)
 _LIMITS = ("RLIMIT_AS", "RLIMIT_CPU", "RLIMIT_DATA", "RLIMIT_FSIZE", "RLIMIT_NOFILE")
-_CONSTANT_VALUES = os.path.join(os.path.dirname(__file__), "probes", "constant_values.py")
 _LOWEST_RECURSION = 500  # frames: JAX and the worker need that many
 
 
@@ -69,11 +68,12 @@ class _ResourceLimit(NamedTuple):
 class ProcessDamage:
     """Ends the process after code that has broken what the worker needs, and tells the parent what that was.
 
-    All that this class uses once user code has run was taken before, so that it works without the builtins too.
+    All that this class uses once user code has run was taken before, so that it works without the builtins too. What
+    our own patches have put into a class, as `is_in_place` says, is no damage.
     """
 
-    def __init__(self, send: Send) -> None:
-        self._send = send
+    def __init__(self, send: Send, is_in_place: Callable[[type, str, object], bool]) -> None:
+        self._send, self._is_in_place = send, is_in_place
         self._names = [
             *_functions(builtins, "builtins"),
             *_functions(os, "os"),
@@ -125,7 +125,7 @@ class ProcessDamage:
             if (other := self._members_of(member.owner).get(member.name)) is not member.value:
                 if member.owner not in _CLASSES and self._is_of_package(other):
                     continue
-                if self._stands_for(other, member.value):
+                if self._is_in_place(member.owner, member.name, other):  # user code imports while it is evaluated
                     continue
                 self._set_member(member.owner, member.name, member.value)
                 reason = reason or f"replaced {member.written} for the whole process, which the checker needs as well"
@@ -152,11 +152,6 @@ class ProcessDamage:
         """
         file = self._getattr(self._getattr(function, "__code__", None), "co_filename", "")
         return "site-packages" in file or "dist-packages" in file
-
-    def _stands_for(self, function: object, original: object) -> bool:
-        """Whether a function of ours is there for the time of one evaluation, in which the user's code imports."""
-        file = self._getattr(self._getattr(function, "__code__", None), "co_filename", "")
-        return file == _CONSTANT_VALUES and self._getattr(function, "__wrapped__", None) is original
 
     def _closed_stream(self) -> str:
         for descriptor in _STREAMS:

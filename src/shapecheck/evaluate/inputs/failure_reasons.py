@@ -333,7 +333,7 @@ def is_own(error: BaseException) -> bool:
         return False
     if isinstance(error, RecursionError):  # our probe may be what the user's recursion had no room for
         return not any(n >= _RECURSION and not _is_ours(frame) for frame, n in _turns(frames))
-    if isinstance(error, (UnknownSizeError, AbsentPackageError)) or any(map(_is_refusal, _causes(error))):
+    if any(isinstance(each, (UnknownSizeError, ReadOnlyError, AbsentPackageError)) for each in _causes(error)):
         return False
     if isinstance(error, AttributeError) and frames[-1].f_code.co_name == "__getattr__":  # of what stands for a package
         return False
@@ -346,17 +346,13 @@ def is_own(error: BaseException) -> bool:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error, and what it was raised from or amid: who calls our own interface gets its words for a refusal."""
+    """An error, and what it says that it comes from: who calls our own interface gets its words for a refusal."""
     current: BaseException | None = error
     seen: set[int] = set()
     while current is not None and id(current) not in seen:
         seen.add(id(current))
         yield current
-        current = current.__cause__ or current.__context__
-
-
-def _is_refusal(error: BaseException) -> bool:
-    return isinstance(error, ReadOnlyError)
+        current = current.__cause__
 
 
 def _frames(error: BaseException) -> list[tuple[FrameType, int]]:

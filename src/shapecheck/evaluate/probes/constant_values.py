@@ -68,12 +68,10 @@ class ConstantValues:
             operations = self._operations_behind(tracer)
             if not operations:
                 return None
-            try:
-                with jax.ensure_compile_time_eval():
-                    self._compute_all(operations)
-            except Exception:  # whatever it is, the code goes on as without a value
+            with jax.ensure_compile_time_eval():
+                is_computed = self._compute_all(operations)
+            if not is_computed:
                 self._sources.clear()
-                return None
         return self._values.get(id(tracer))
 
     def _operations_behind(self, tracer: object) -> list[_Operation]:
@@ -92,20 +90,21 @@ class ConstantValues:
         order = {id(operation): place for place, (operation, _) in enumerate(self._sources.values())}
         return sorted(found.values(), key=lambda each: order[id(each)])
 
-    def _compute_all(self, operations: Sequence[_Operation]) -> None:
-        """Compute them, as long as there is time. Each is short; none is cut, for it may be in the midst of JAX."""
+    def _compute_all(self, operations: Sequence[_Operation]) -> bool:
+        """Compute them, if there is time. Each is short; none is cut, for it may be in the midst of JAX."""
         begin = time.process_time()
-        for each in operations:
-            if time.process_time() - begin > _SECONDS:
-                raise TimeoutError
-            self._compute(each)
+        return all(time.process_time() - begin <= _SECONDS and self._compute(each) for each in operations)
 
-    def _compute(self, operation: _Operation) -> None:
+    def _compute(self, operation: _Operation) -> bool:
         operands = [self._values.get(id(each), each) for each in operation.operands]
-        given = operation.primitive.bind(*operands, **operation.params)
+        try:
+            given = operation.primitive.bind(*operands, **operation.params)
+        except Exception:  # what JAX does not compute outside of the program has no value, as without us
+            return False
         results = given if operation.primitive.multiple_results else (given,)
         for tracer, value in zip(operation.results, results, strict=True):
             self._values[id(tracer)] = value
+        return True
 
 
 def _is_small(value: object) -> bool:

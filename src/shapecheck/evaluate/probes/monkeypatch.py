@@ -61,10 +61,20 @@ def patch_attribute(cls: type, name: str, value: object) -> Iterator[None]:
     """Meanwhile a class has another attribute in place of its own. Metaclasses that would wrap it are not asked."""
     before = vars(cls)[name]
     type.__setattr__(cls, name, value)
+    _in_place.append((cls, name, value))
     try:
         yield
     finally:
+        _in_place.remove((cls, name, value))
         type.__setattr__(cls, name, before)
+
+
+_in_place: list[tuple[type, str, object]] = []
+
+
+def is_in_place(cls: type, name: str, value: object) -> bool:
+    """Whether an attribute of a class is what we have put there for the time being."""
+    return any(owner is cls and member == name and put is value for owner, member, put in _in_place)
 
 
 @contextlib.contextmanager

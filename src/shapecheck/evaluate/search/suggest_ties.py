@@ -16,7 +16,10 @@ from shapecheck.shapes.expressions import names
 _WORD = re.compile(r"\d+\*[^\W\d]\w*|[^\W\d]\w*|(?<![/.])\d+")
 _NUMBER = re.compile(r"\d+")
 _SHAPE = re.compile(r"(?:\(|(?<=\w)\[)(\d[\d, ]*)[)\]]")
+_RESHAPE = "cannot reshape array"
 _MOST = 12
+_LARGEST_STEP = 65  # a side of a patch
+_SEVERAL = 2  # axes, of which each may have its part in a product
 _LARGEST_FIXED = 4096  # larger numbers of a message are no sizes of one axis: products, addresses, bugs' numbers
 
 
@@ -184,11 +187,6 @@ def _may_have_parts(failed: Sequence[TrialOutcome], numbers: tuple[int, int], wa
             if len(factors) == 1 and min(cells) > 1 and wanted >= 2**_SEVERAL * factors.pop():
                 return True
     return False
-
-
-_LARGEST_STEP = 65  # a side of a patch
-_RESHAPE = "cannot reshape array"
-_SEVERAL = 2  # axes, of which each may have its part in a product
 
 
 def _may_fold(before: str, after: str) -> bool:

@@ -22,7 +22,7 @@ from shapecheck.evaluate.inputs.failure_reasons import describe_error, is_own, l
 from shapecheck.evaluate.jax_internals import has_computed
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.probes import disable_typecheckers
-from shapecheck.evaluate.probes.monkeypatch import subclasses
+from shapecheck.evaluate.probes.monkeypatch import is_in_place, subclasses
 from shapecheck.evaluate.probes.probe_importer import CulpritImportError, PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.unhashable_arguments import let_pass_unhashable
@@ -156,7 +156,7 @@ class WorkerSession:
         self._send, self._serve = send, serve
         self.recorder = Recorder({p.file: p.path for p in plans})
         self.global_state = GlobalState()
-        self.damage = ProcessDamage(self._say)
+        self.damage = ProcessDamage(self._say, is_in_place)
         self.importer = PlanImporter(
             plans,
             self.recorder,
