@@ -72,10 +72,10 @@ def proves(evidence: Sequence[Sequence[Assumption]], about: Literal["shape", "di
     """Whether what some evaluations show alike may be held against the code; `evidence` has the assumptions of each.
 
     An invention spoils what depends on it. What stays the same while the invention varies does not depend on it: so
-    an invented size, rank or value is no hindrance if the evaluations differ in it. A tie that nothing explains, and a
-    size that may have to follow another, always are; evaluations with these are left out, if there are others. What is
-    shown about a `dtype` rests on the dtypes too, and what is shown about the size of a `dim` on the arrays whose ranks
-    or sizes were invented.
+    an invented size, rank or value is no hindrance if the evaluations differ in it, or if one has no invention. A
+    tie that nothing explains, and a size that may have to follow another, always are; evaluations with these are left
+    out, if there are others. What is shown about a `dtype` rests on the dtypes too, and what is shown about the size of
+    a `dim` on the arrays whose ranks or sizes were invented.
     """
     spoilt = {"shape": ("tie",), "dtype": ("tie", "dtype"), "dim": ("tie", "rank", "sizes")}[about]
     invented = [
@@ -89,4 +89,5 @@ def proves(evidence: Sequence[Sequence[Assumption]], about: Literal["shape", "di
         for each in one:
             if each.kind not in _FREE:
                 values.setdefault((each.kind, each.subject), set()).add(each.value)
-    return bool(free) and all(len(different) > 1 for different in values.values())
+    has_certain = any(all(each.kind in _FREE for each in one) for one in free)
+    return has_certain or (bool(free) and all(len(different) > 1 for different in values.values()))

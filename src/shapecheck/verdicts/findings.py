@@ -187,6 +187,9 @@ def stops(
     for run in runs:
         if any(evaluation.refused for evaluation in run):  # a finding says it
             continue
+        went_on = any(each.mode == "sized" and each.status == "ok" for each in run)  # with other choices
+        if went_on and not _leaves_open(modules, run, unreached):
+            continue
         numbers = any(evaluation.mode == "sized" and evaluation.status != "failed" for evaluation in run)
         for evaluation in run:
             failure = evaluation.failure
@@ -207,6 +210,17 @@ def stops(
                 finding = Finding(code=rule.code, severity=rule.severity, path=path, span=span, message=message)
                 found.setdefault((path, line, evaluation.target), finding)
     return list(found.values())
+
+
+def _leaves_open(modules: Mapping[str, Module], run: Sequence[Evaluation], unreached: Sequence[UnreachedClaim]) -> bool:
+    """Whether claims of what one entry runs are unreached, and no error of its says why."""
+    if any(each.failure is not None and each.failure.kind == "shape" for each in run):
+        return False
+    name = run[0].target.partition(":")[2].partition(" ")[0]
+    scopes = modules[run[0].path].scopes if run[0].path in modules else ()
+    inside = {each.index for each in scopes if each.qualname == name or each.qualname.startswith(f"{name}.")}
+    lines = {each.line for each in unreached if each.path == run[0].path}
+    return any(c.scope in inside and c.span.line in lines for c in modules[run[0].path].claims) if inside else True
 
 
 @dataclass(frozen=True)

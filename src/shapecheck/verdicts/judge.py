@@ -230,12 +230,12 @@ def _verdict(
         is_written = _is_written_size(module, pairs) or _has_another_name(modules, key, pairs)
         if mismatch.reason == "dim" and is_written and _is_outside_of_functions(mismatch, shown):
             pairs = shown
-        alike = [each for each, _ in pairs]
         about = (
             "dim" if mismatch.reason == "dim" and not is_written else "dtype" if mismatch.reason == "dtype" else about
         )
-        if proves([each.assumptions for each in alike], about):
-            return Contradiction(mismatch, alike[0].evaluation)
+        if proves([each.assumptions for each, _ in pairs], about):
+            surest, shows = min(pairs, key=lambda pair: _strength(pair[0].assumptions))
+            return Contradiction(shows, surest.evaluation)
     if bad and not all(any(a.kind == "follows" for a in each.assumptions) for each in bad):
         verdicts.unknown.setdefault(key, MADE_UP)
     return None

@@ -78,6 +78,7 @@ def failure_finding(evaluation: Evaluation, failure: Failure, frame: Frame, line
         details.append(_sizes_text(evaluation))
     if evaluation.sizes and not failure.requires:
         details.append(f"in all {evaluation.tried} assignments of sizes that were tried")
+    details += _describe_switches(evaluation)
     details.append(f"in {frame.function}, evaluated for {evaluation.target}")
     # That one size is a factor of another may be meant, though nothing says so.
     is_relation = bool(is_tie) and not other.replace(".", "").isidentifier() and not other.isdigit()

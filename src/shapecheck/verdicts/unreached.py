@@ -239,8 +239,10 @@ class Reasons:
         elif evaluation.status == "stopped":
             name = evaluation.target.partition(":")[2]
             self.failed.setdefault((evaluation.path, name), evaluation.reason)
-            for call in evaluation.calls:
-                self.stops.setdefault((call.path, call.scope), evaluation.reason)
+            is_error = evaluation.failure is not None and evaluation.failure.kind == "shape"
+            for key in ((call.path, call.scope) for call in evaluation.calls):
+                if is_error or key not in self.stops:
+                    self.stops[key] = evaluation.reason
 
     def _never_entered(self, module: Module, scope: int) -> str:
         current: int | None = scope

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
 from shapecheck.evaluate.inputs.choices import as_assumption, is_case_key
@@ -20,7 +20,7 @@ from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.choice_search import search_choices
 from shapecheck.evaluate.search.code_errors import CodeErrors
-from shapecheck.evaluate.search.further_runs import FurtherRuns
+from shapecheck.evaluate.search.further_runs import FurtherRuns, follows_one_condition, with_decisions
 from shapecheck.evaluate.search.refused_shapes import RefusedShape, find_refused
 from shapecheck.evaluate.search.size_search import SizeSearch
 from shapecheck.model import Assumption, Evaluation
@@ -160,20 +160,11 @@ class EntrySearch:
         if any(each.needs_values for each in found.failed):
             again: tuple[TrialOutcome, ...] = ()
             if self._accuses:
-                again = (*self._further.with_values(found.failed), *self._further.along_paths(found.failed))
+                again = (*self._further.with_values(found.failed), *self._along_paths(found.failed))
             return tuple(self._result(outcome) for outcome in (found.failed[0], *again))
-        errors = self._errors.errors(found)
-        further = self._sizes.under_any_tie(found) if errors else found
-        if any(self._errors.is_open(tie) for each in further.tied for tie in each.trial.substitution.ties):
-            errors = ()
-        if further.tied and further.requires is None:  # sizes under some limit, and no tie
-            return tuple(self._result(outcome) for outcome in (*further.tied, *self._further.again(further.tied)))
-        if errors and (further.requires is not None or self._entry.origin != "seen"):
-            requires = self._errors.equality(errors[0])
-            if further.requires is not None:
-                requires = f"{further.requires.subject} = {further.requires.value}"
-            failed = [outcome.with_requirement(requires) for outcome in errors]
-            return tuple(self._result(outcome) for outcome in (*failed, *further.tied))
+        shown = self._errors_and_ties(found)
+        if shown:
+            return tuple(self._result(outcome) for outcome in shown)
         refused = find_refused(found.failed, self._call_spec, self.attempts) if self._accuses else None
         if refused is not None:
             return (self._result(found.failed[0]), self._result_of_refused(refused, found.failed[0]))
@@ -181,6 +172,29 @@ class EntrySearch:
         if deepest.failure is not None and deepest.failure.kind == "shape":
             deepest = dataclasses.replace(deepest, failure=dataclasses.replace(deepest.failure, kind="other"))
         return (self._result(deepest),)
+
+    def _along_paths(self, failed: Sequence[TrialOutcome]) -> Iterator[TrialOutcome]:
+        """What runs along paths show that undetermined conditions choose: errors too, where one condition does."""
+        for path in self._further.along_paths(failed):
+            shown = path.ok
+            if not shown and path.failed and follows_one_condition(path.failed[0]):
+                shown = self._errors_and_ties(path)
+            yield from map(with_decisions, shown)
+
+    def _errors_and_ties(self, found: SearchResult) -> tuple[TrialOutcome, ...]:
+        """The runs that show a shape error of the code, with the tie that it needs, and those under this tie."""
+        errors = self._errors.errors(found)
+        further = self._sizes.under_any_tie(found) if errors else found
+        if any(self._errors.is_open(tie) for each in further.tied for tie in each.trial.substitution.ties):
+            errors = ()
+        if further.tied and further.requires is None:  # sizes under some limit, and no tie
+            return (*further.tied, *self._further.again(further.tied))
+        if not errors or (further.requires is None and self._entry.origin == "seen"):
+            return ()
+        requires = self._errors.equality(errors[0])
+        if further.requires is not None:
+            requires = f"{further.requires.subject} = {further.requires.value}"
+        return (*(outcome.with_requirement(requires) for outcome in errors), *further.tied)
 
     def _result_of_refused(self, refused: RefusedShape, failed: TrialOutcome) -> Evaluation:
         reason = failed.failure.message if failed.failure is not None else ""

@@ -191,25 +191,26 @@ class FurtherRuns:
             second = next((each for each in runs if each is not None and each.ok), None)
         return tuple(_with_kind(each) for each in (found.ok[0], second) if each is not None)
 
-    def along_paths(self, failed: Sequence[TrialOutcome]) -> tuple[TrialOutcome, ...]:
+    def along_paths(self, failed: Sequence[TrialOutcome]) -> tuple[SearchResult, ...]:
         """The runs along paths that conditions choose which nothing determines: both ways, and mixed where one ends."""
         needing = next((each for each in failed if each.needs_values and each.bound_call is not None), None)
         if needing is None or not self._call_spec.takes_values or not _is_condition(needing):
             return ()
-        found: list[TrialOutcome] = []
-        others: list[TrialOutcome] = []
+        paths: list[SearchResult] = []
         with self._attempts.apart(_DECIDED, _DECIDED_SECONDS):
             for number, decisions in enumerate(DECISIONS):
-                if number > 1 and len(found) == number:
-                    break  # both went to their end
+                if number > 1 and (all(each.ok for each in paths) or all(map(_has_one_condition, paths))):
+                    break  # both went to their end, or there is no other path
                 trial = dataclasses.replace(needing.trial, mode="sized", decisions=decisions)
                 try:
-                    first = self._sizes.first_runs(trial).ok[:1]
+                    found = self._sizes.first_runs(trial)
                 except CannotSynthesiseError:
                     break
-                found += first
-                others += (self._attempts.run(dataclasses.replace(each.trial, variant=1)) for each in first)
-        return tuple(_with_decisions(each) for each in (*found, *others) if each.ok)
+                if found.ok:
+                    again = self._attempts.run(dataclasses.replace(found.ok[0].trial, variant=1))
+                    found = SearchResult(ok=(found.ok[0], again) if again.ok else found.ok[:1])
+                paths.append(found)
+        return tuple(paths)
 
     def other_defaults(self, first: TrialOutcome) -> Iterator[tuple[str, SearchResult]]:
         """For each integer of the call that claims use as a size, the runs where it has another than its default.
@@ -247,16 +248,24 @@ def _is_condition(outcome: TrialOutcome) -> bool:
     return outcome.failure is not None and "bool" in outcome.failure.message.lower()
 
 
-def _with_decisions(outcome: TrialOutcome) -> TrialOutcome:
-    """A run along one path: the code itself says that a single condition may be so.
+def follows_one_condition(outcome: TrialOutcome) -> bool:
+    """Whether a single condition was decided for a run, so that the code itself says that it may be so."""
+    return outcome.bound_call is not None and outcome.bound_call.conditions.total() == 1
 
-    Of several, one may have the answer of another, so that the path is none of the program's.
+
+def _has_one_condition(path: SearchResult) -> bool:
+    return all(map(follows_one_condition, (*path.ok, *path.failed)))
+
+
+def with_decisions(outcome: TrialOutcome) -> TrialOutcome:
+    """A run along one path, which rests on that.
+
+    Of several conditions, one may have the answer of another, so that the path is none of the program's.
     """
     if outcome.bound_call is None:
         return outcome
     texts = " then ".join(str(each).lower() for each in outcome.trial.decisions)
-    is_single = outcome.bound_call.conditions.total() == 1
-    path = Assumption("value", f"{ON_PATH} {texts}", "", "written" if is_single else "invented")
+    path = Assumption("value", f"{ON_PATH} {texts}", "", "written" if follows_one_condition(outcome) else "invented")
     bound_call = dataclasses.replace(outcome.bound_call, assumptions=(*outcome.bound_call.assumptions, path))
     return dataclasses.replace(outcome, bound_call=bound_call)
 
