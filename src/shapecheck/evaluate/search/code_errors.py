@@ -233,7 +233,8 @@ class CodeErrors:
     def narrow_to_none(self, first: TrialOutcome) -> tuple[TrialOutcome, ...]:
         """The runs that show that a variadic dim must have no axes at all, though the claims give it a name.
 
-        With one axis and with two nothing fits, whatever sizes these have. Three dots may say that nobody has counted.
+        With one axis and with two nothing fits, unless one axis has a size that nothing explains, such as that of
+        another axis. Three dots may say that nobody has counted.
         """
         if not self._accuses or self._entry.origin == "seen" or not self._call_spec.certain:
             return ()
@@ -250,9 +251,15 @@ class CodeErrors:
             return ()
         if any(each.bound_call is None or each.bound_call.shared for each in failed):
             return ()
-        if self._sizes.under_any_tie(SearchResult(failed=(failed[0],))).tied or self._attempts.is_exhausted():
+        further = self._sizes.under_any_tie(SearchResult(failed=(failed[0],)))
+        if (further.tied and further.requires is None) or self._attempts.is_exhausted():
             return ()
-        return tuple(each.with_requirement(f"{' and '.join(variadics)} has no axes") for each in failed[:2])
+        requires = f"{' and '.join(variadics)} has no axes"
+        if further.requires is not None:
+            if self._call_spec.signature.has_variadic_features():  # `*shape`, which broadcasts with what the code has
+                return ()
+            requires += f", or {further.requires.subject} = {further.requires.value}"
+        return tuple(each.with_requirement(requires) for each in failed[:2])
 
 
 def _is_shape_error(outcome: TrialOutcome) -> bool:
