@@ -181,4 +181,6 @@ def test_the_finding_says_which_axes(folder) -> None:
 
 def test_the_finding_says_which_size_of_one_axis_goes(folder) -> None:
     finding, _ = folder.cases["one_size.py"].findings
-    assert finding.message.startswith("this runs only where *batch has no axes, or batch0 = 3, which the claims leave open")
+    assert finding.message.startswith(
+        "this runs only where *batch has no axes, or batch0 = 3, which the claims leave open"
+    )

@@ -14,7 +14,13 @@ from shapecheck.evaluate.framework_protocol import Classes, Framework, loaded_fr
 from shapecheck.evaluate.inputs.body_shapes import NO_SHAPES, BodyShape, with_named_axes
 from shapecheck.evaluate.inputs.name_hints import is_axis, is_key
 from shapecheck.evaluate.inputs.random_keys import key_types
-from shapecheck.evaluate.inputs.runtime_annotations import MISSING, annotation_of, array_type, holds_plain_array
+from shapecheck.evaluate.inputs.runtime_annotations import (
+    MISSING,
+    annotation_of,
+    array_type,
+    holds_plain_array,
+    of_several_ranks,
+)
 from shapecheck.evaluate.inputs.size_assignment import free_names
 from shapecheck.evaluate.inputs.source_reads import note_read
 from shapecheck.evaluate.inputs.ties import significant_words
@@ -135,13 +141,9 @@ def admits_several_ranks(function: Callable[..., object]) -> bool:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
         return False
-    for name, parameter in parameters.items():
-        annotation = annotation_of(function, name, parameter.annotation)
-        if typing.get_origin(annotation) in (typing.Union, types.UnionType) and not all(key_types(annotation)):
-            found = (array_type(member) for member in typing.get_args(annotation))
-            if len({len(parse_spec(each.shape).dims) for each in found if each is not None}) > 1:
-                return True
-    return False
+    annotations = (annotation_of(function, name, parameter.annotation) for name, parameter in parameters.items())
+    unions = (each for each in annotations if typing.get_origin(each) in (typing.Union, types.UnionType))
+    return any(of_several_ranks(typing.get_args(each)) and not all(key_types(each)) for each in unions)
 
 
 def constants_of(function: Callable[..., object], specs: Sequence[str], described: Sequence[str]) -> dict[str, int]:

@@ -26,7 +26,7 @@ from shapecheck.evaluate.inputs.runtime_annotations import (
 )
 from shapecheck.evaluate.inputs.synthesis import SUPPLIED, AsMember
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
-from shapecheck.evaluate.inputs.trial import CallSpec, Trial
+from shapecheck.evaluate.inputs.trial import CallSpec, Trial, TrialOutcome
 from shapecheck.evaluate.limits import Stopwatch
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.search.entry_search import EntrySearch
@@ -174,7 +174,7 @@ def evaluate_others(
             call_spec = dataclasses.replace(call_spec, lasting=lasting, attempts=_MOST_ATTEMPTS)
             search = EntrySearch(other, call_spec, recorder, max(most - watch.seconds(), 1.0))
             wanted = left if setting[0].is_only_given else left - left_out
-            if not is_member and not wanted & _seen_by_one(search, call_spec, plan.path, scope.index):
+            if not is_member and not _comes_to(search, call_spec, (plan.path, scope.index), wanted):
                 continue
             runs = search.evaluate()
         except CannotSynthesiseError:
@@ -189,21 +189,30 @@ def _is_worth_another(run: Evaluation) -> bool:
     return run.status == "ok" or run.failure is None or run.failure.kind == "other"
 
 
-def _seen_by_one(search: EntrySearch, call_spec: CallSpec, path: str, scope: int) -> set[Point | int]:
-    """The paths and sites of a function that one attempt comes to: with sizes that evaluate, if the first do not."""
+def _comes_to(search: EntrySearch, call_spec: CallSpec, key: FunctionKey, wanted: set[Point | int]) -> bool:
+    """Whether one attempt comes to some of these paths and sites of a function, if only to fail there.
+
+    With sizes that evaluate, if the first ones end before.
+    """
     for construction in call_spec.constructions:
         try:
             outcome = search.attempts.run(Trial(mode="sized", construction=construction, rank=call_spec.ranks[0]))
         except CannotSynthesiseError:
             continue
-        trial = search.numbers() if not outcome.ok else None
-        outcome = search.attempts.run(trial) if trial is not None else outcome
-        calls = (call for call in outcome.calls if (call.path, call.scope) == (path, scope))
-        seen: set[Point | int] = set()
-        for call in calls:
+        if outcome.ok or wanted & _seen_in(outcome, key):
+            return bool(wanted & _seen_in(outcome, key))
+        trial = search.numbers()
+        return trial is not None and bool(wanted & _seen_in(search.attempts.run(trial), key))
+    return False
+
+
+def _seen_in(outcome: TrialOutcome, key: FunctionKey) -> set[Point | int]:
+    """The paths and sites of a function that an attempt came to."""
+    seen: set[Point | int] = set()
+    for call in outcome.calls:
+        if (call.path, call.scope) == key:
             seen.update(call.paths, (each.site for each in call.observations))
-        return seen
-    return set()
+    return seen
 
 
 def _nearest_first(scope: Scope, plan: ModulePlan, left: set[Point | int]) -> list[Switch]:
