@@ -47,8 +47,9 @@ class Scope:
 
     `index` is its place in `Module.scopes`, `parent` the index of the scope around it (None for the module).
     `position` is that of the `def` or `class` statement (None for the module); `parameters` are in order, without
-    stars. Lambdas and comprehensions belong to the function around them. `rebound` are the variables that a
-    constructor binds more than once, `sizes` those that a function surely binds to a size. `switches` are the
+    stars. Lambdas and comprehensions belong to the function around them. `rebound` are the variables that a call
+    binds more than once, of a constructor all and else those that claims use, `sizes` those that a function surely
+    binds to a size. `switches` are the
     parameters and their attributes (`causal`, `self.causal`, `cfg.mode`) that the tests of a function's branches
     mention. It `declares` a function if it says only how others look: an `@overload`, an abstract method, a body of
     `...` or of an error that says that it is not implemented.
