@@ -17,9 +17,9 @@ from shapecheck.syntax.source_text import read_source
 
 _FARTHEST = 12  # files on the way to an alias: more than these are a circle
 
-# Of classes no Protocol: one of callables stands for a type that an alias could as well stand for.
+# Of classes no Protocol and no TypedDict: what these stand for an alias could stand for as well.
 _DEFINITION = re.compile(
-    rb"^[ \t]*(?:class|(?:async[ \t]+)?def)[ \t]+([^\W\d]\w*)\b(?!\([^)\n]*\bProtocol\b)", re.MULTILINE
+    rb"^[ \t]*(?:class|(?:async[ \t]+)?def)[ \t]+([^\W\d]\w*)\b(?!\([^)\n]*\b(?:Protocol|TypedDict)\b)", re.MULTILINE
 )
 
 ReadFile = Callable[[str], bytes | None]

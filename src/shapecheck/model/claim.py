@@ -28,6 +28,20 @@ def admitted_structures(selector: Selector) -> tuple[str, ...]:
     return tuple(str(selector).split()[1:]) if is_demand else ()
 
 
+_ENTRY = "entry "
+
+
+def entry_selector(key: str) -> Selector:
+    """What leads to the entry of a dict."""
+    return f"{_ENTRY}{key}"
+
+
+def entry_key(selector: Selector) -> str | None:
+    """The key of the entry that a selector leads to, None if it is another selector."""
+    is_entry = isinstance(selector, str) and selector.startswith(_ENTRY)
+    return str(selector).removeprefix(_ENTRY) if is_entry else None
+
+
 INSERTED = "# shapecheck: inserted"
 """Ends each line that `instrument` wrote: such a line is none of the source, it claims nothing and is not evaluated."""
 
