@@ -1,4 +1,4 @@
-"""The annotation of a result means the integers among the parameters by their names, though jaxtyping takes any size."""
+"""The annotation of a result means by a name the integer parameter of that name, though jaxtyping takes any size."""
 
 from __future__ import annotations
 
