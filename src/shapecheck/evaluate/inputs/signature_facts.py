@@ -20,6 +20,7 @@ from shapecheck.evaluate.inputs.runtime_annotations import (
     array_type,
     holds_plain_array,
     of_several_ranks,
+    typed_dict_entries,
 )
 from shapecheck.evaluate.inputs.size_assignment import free_names
 from shapecheck.evaluate.inputs.source_reads import note_read
@@ -171,15 +172,16 @@ def code_integers(function: Callable[..., object]) -> tuple[int, ...]:
     return tuple(n for n in dict.fromkeys(found) if 2 < n <= _LARGEST_DIVISOR)
 
 
-def _annotation_shapes(annotation: object) -> Iterator[str]:
+def _annotation_shapes(annotation: object, around: tuple[object, ...] = ()) -> Iterator[str]:
+    """The shapes in an annotation, also those of a TypedDict's entries; `around` are those that it stands in."""
     found = array_type(annotation)
     if found is not None:
         yield found.shape
-    for argument in getattr(annotation, "__args__", ()) or ():
-        yield from _annotation_shapes(argument)
     leaf = getattr(annotation, "leaftype", None) if isinstance(annotation, type) else None
-    if leaf is not None:
-        yield from _annotation_shapes(leaf)
+    entries = typed_dict_entries(annotation) if annotation not in around else None
+    parts = (*(getattr(annotation, "__args__", ()) or ()), *([] if leaf is None else [leaf]), *(entries or {}).values())
+    for part in parts:
+        yield from _annotation_shapes(part, (*around, annotation) if entries else around)
 
 
 def integers_of(model: object) -> dict[str, int]:
