@@ -155,6 +155,26 @@ class Paths(eqx.Module):
     def reduce(self, fun: Callable[[Float[Array, "*batch n 3"]], Float[Array, "*batch"]]):
         return jnp.sum(fun(self.vertices) * self.mask)
 """,
+    # the argument has as many axes as the model's own arrays: with none it would go with any model
+    "own_axes.py": """
+class Gaussian(eqx.Module):
+    mean: Float[Array, "*b dim"]
+
+    def log_prob(self, x: Float[Array, "*b dim"]) -> Float[Array, "*b"]:
+        return -0.5 * jnp.sum((x - self.mean) ** 2, axis=-1)
+
+class Scaled(eqx.Module):
+    scale: Float[Array, "*b"]
+
+    def __call__(self, x: Float[Array, "*b"]) -> Float[Array, "*b"]:
+        return x * self.scale
+
+    def many(self, x: Float[Array, "n *b"]) -> Float[Array, "n *b"]:
+        return x * self.scale
+
+    def wrong(self, x: Float[Array, "*b n"]) -> Float[Array, "n *b"]: ~SC203
+        return x * self.scale[..., None]
+""",
     "invented.py": """
 def scaled(x: Float[Array, "*batch d"], w: Array) -> Float[Array, "..."]:
     return x[:, None] * w[None]

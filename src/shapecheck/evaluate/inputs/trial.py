@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -121,6 +122,14 @@ class CallSpec:
     attempts: int = 240
     seconds: float = 20.0
     parameters: int = 0
+
+    def model_axes(self, outcome: TrialOutcome) -> int | None:
+        """How many axes the model's own arrays have for a variadic dim of its arguments, None if they have none such."""
+        own = {name for name, _ in outcome.bound_call.shared} if outcome.bound_call is not None else set[str]()
+        for name in (each.removeprefix("*") for each in self.signature.variadics() if each.startswith("*")):
+            if f"{name}0" in own:
+                return next(number for number in itertools.count(1) if f"{name}{number}" not in own)
+        return None
 
 
 @dataclass(frozen=True)

@@ -138,7 +138,8 @@ class EntrySearch:
             first = _by_chance(first)
         runs = [first, *again]
         ranks = self._further.other_ranks(first)
-        if any(not outcome.ok for outcome in ranks):  # what is seen is seen for that number of axes
+        if self._call_spec.model_axes(first) is not None or any(not outcome.ok for outcome in ranks):
+            # what is seen is seen for that number of axes
             axes = Assumption("rank", "variadic dims", f"{first.trial.rank} axes", "written")
             symbolic, runs = ([_add_assumption(each, axes) for each in some] for some in (symbolic, runs))
         others = [outcome for outcome in (*ranks, *self._further.alternatives(first.trial)) if outcome.ok]

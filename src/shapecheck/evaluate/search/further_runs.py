@@ -230,6 +230,8 @@ class FurtherRuns:
 
     def other_ranks(self, first: TrialOutcome) -> tuple[TrialOutcome, ...]:
         """The same with none and two axes for variadic dims: a claim holds for each number of them, or not at all."""
+        if self._call_spec.model_axes(first) is not None:
+            return ()
         others = (rank for rank in (2, 0) if len(self._call_spec.ranks) > 1 and rank != first.trial.rank)
         return tuple(self._attempts.run(dataclasses.replace(first.trial, rank=rank)) for rank in others)
 

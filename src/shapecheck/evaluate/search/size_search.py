@@ -111,6 +111,8 @@ class SizeSearch:
         for rank in ranks:
             if failed and self._attempts.is_exhausted():
                 break
+            if failed and self._call_spec.model_axes(failed[0]) not in (None, rank):
+                continue  # with none, an argument goes with whatever the model has
             for variant in _VARIANTS if rank == ranks[0] else (0, 2):
                 if variant in _SPECIAL and not any(map(_may_divide, failed)):
                     break
