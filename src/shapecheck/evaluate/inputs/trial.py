@@ -124,7 +124,7 @@ class CallSpec:
     parameters: int = 0
 
     def model_axes(self, outcome: TrialOutcome) -> int | None:
-        """How many axes the model's own arrays have for a variadic dim of its arguments, None if they have none such."""
+        """How many axes the model's own arrays have for a variadic dim of its arguments, None if there is no such dim."""
         own = {name for name, _ in outcome.bound_call.shared} if outcome.bound_call is not None else set[str]()
         for name in (each.removeprefix("*") for each in self.signature.variadics() if each.startswith("*")):
             if f"{name}0" in own:
