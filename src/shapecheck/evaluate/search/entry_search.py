@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
 from shapecheck.evaluate.inputs.choices import as_assumption, is_case_key
-from shapecheck.evaluate.inputs.made_integers import ALL_EQUAL, AS_CALLED
+from shapecheck.evaluate.inputs.made_integers import ALL_EQUAL, AS_CALLED, DEFAULTS_KEPT
 from shapecheck.evaluate.inputs.size_assignment import SQUARES, UNNAMED
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError, NotCalledError
 from shapecheck.evaluate.inputs.trial import CallSpec, SearchResult, Trial, TrialOutcome
@@ -61,6 +61,8 @@ class EntrySearch:
         for construction in self._call_spec.constructions:
             if construction == AS_CALLED and first is not None:
                 break  # sizes that are equal by chance excuse nothing
+            if construction == DEFAULTS_KEPT and first is not None and not self._replaces_defaults(first):
+                continue
             try:
                 found = self._try(Trial(mode="sized", construction=construction))
             except NotCalledError as error:
@@ -82,6 +84,11 @@ class EntrySearch:
                 raise problem
             return ()
         return self._failure_evaluations(first)
+
+    def _replaces_defaults(self, first: SearchResult) -> bool:
+        """Whether some defaults may be kept instead: of the model's constructor, or in what an argument is made of."""
+        calls = [each.bound_call for each in first.failed]
+        return not self._call_spec.relations or any(each is None or each.defaults_replaced for each in calls)
 
     def numbers(self) -> Trial | None:
         """The first trial with numbers that evaluates, or that comes to where it needs values; None if none does.
