@@ -25,11 +25,11 @@ from shapecheck.evaluate.inputs.abstract_call import LazyCall
 from shapecheck.evaluate.inputs.body_shapes import body_shapes
 from shapecheck.evaluate.inputs.choices import ArgumentChoices, Choices, Options, default_key, shape_key
 from shapecheck.evaluate.inputs.construct_models import Instance, Models
-from shapecheck.evaluate.inputs.made_integers import DEFAULTS_KEPT
 from shapecheck.evaluate.inputs.data_arguments import NestedData, place_in, unpack_sequences, variadic_parts
 from shapecheck.evaluate.inputs.entries import is_model, nearest, unwrap
 from shapecheck.evaluate.inputs.handed_on import descriptions_of
 from shapecheck.evaluate.inputs.later_results import LaterResults
+from shapecheck.evaluate.inputs.made_integers import DEFAULTS_KEPT
 from shapecheck.evaluate.inputs.name_hints import is_key
 from shapecheck.evaluate.inputs.nested_arguments import heads
 from shapecheck.evaluate.inputs.own_signature import without_cache
