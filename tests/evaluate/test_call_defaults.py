@@ -39,6 +39,12 @@ def acting(settings: Settings):
     actions = jnp.ones((1, 2)).reshape((1, settings.n_agents, -1))
     return actions.sum(-1)  # shape: (1, n_agents)
 
+def stopped(settings: Settings):
+    actions = jnp.ones((1, 2)).reshape((1, settings.n_agents, -1))
+    if float(actions.sum()) > open("no such file"):  ~SC302
+        actions = -actions
+    return actions.sum(-1)  # shape: (1, n_agents)  ~unreached
+
 def broken(settings: Settings):
     actions = jnp.ones((1, 3)).reshape((7, settings.n_agents, -1))  ~SC301
     return actions.sum()  # shape: ()  ~unreached

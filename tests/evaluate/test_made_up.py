@@ -16,7 +16,7 @@ from jaxtyping import Array, Float, Int, PyTree
 """
 
 CASES = {
-    # how many rows a table has nobody says, and who slices it may never ask for more; a number in the code is another matter
+    # how many rows a table has nobody says, and who slices it may never ask for more; a number stays it
     "tables.py": """
 class Positions(eqx.Module):
     table: jax.Array

@@ -75,6 +75,8 @@ class EntrySearch:
                 break
             if found.ok:
                 return tuple(self._result(outcome) for outcome in found.ok)
+            if construction == DEFAULTS_KEPT and self._call_spec.relations and _ends_elsewhere(first, found):
+                first = found  # what ends it with other sizes is no matter to who keeps the defaults
             first = first or found
         chosen = self._other_choices(first, problem)
         if chosen.ok:
@@ -258,3 +260,12 @@ def _add_assumption(found: TrialOutcome, assumption: Assumption) -> TrialOutcome
         return found
     assumptions = (*found.bound_call.assumptions, assumption)
     return dataclasses.replace(found, bound_call=dataclasses.replace(found.bound_call, assumptions=assumptions))
+
+
+def _ends_elsewhere(first: SearchResult | None, found: SearchResult) -> bool:
+    """Whether none of these runs ended where the first ones did."""
+    return (
+        bool(found.failed)
+        and first is not None
+        and {o.place for o in first.failed}.isdisjoint(o.place for o in found.failed)
+    )
