@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
+from shapecheck.claims.annotation_names import is_typed_dict
 from shapecheck.claims.annotation_specs import AnnotationReader, AnnotationSpec
 from shapecheck.claims.claim_sites import SiteKey, Sites, name_place, value_place
 from shapecheck.claims.compared_names import compared_names
@@ -73,7 +74,10 @@ class AnnotatedCode:
         if not written:
             return
         name = dotted_name(node.target) or "the value"
-        if self.tables.scopes[placed.scope].kind == "class" and isinstance(node.target, ast.Name):
+        owner = self.tables.scopes[placed.scope]
+        if owner.kind == "class" and isinstance(node.target, ast.Name):
+            if is_typed_dict(self.reader.names.aliases.get(owner.qualname)):
+                return  # a type, as an alias is: where it annotates a value, it claims something
             yield from self._claims(
                 written, name, placed.scope, [SiteKey(kind="field", scope=placed.scope, position=None, name=name)]
             )

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 from shapecheck.shapes import DTYPES, is_kauldron, jaxtyping_class
 from shapecheck.syntax.scopes import PlacedStatement, dotted_name
 
 _JAXTYPING = "jaxtyping"
+TYPED_DICT = "TypedDict"
 
 
 @dataclass(frozen=True)
@@ -194,9 +196,52 @@ def _note_alias(names: Names, node: ast.stmt, assigned: dict[str, list[ast.expr]
     elif sys.version_info >= (3, 12) and isinstance(node, ast.TypeAlias):
         target, value = node.name, node.value
     elif isinstance(node, ast.ClassDef):
-        target, value = ast.Name(node.name), _callable_of_protocol(node)
+        target, value = ast.Name(node.name), _callable_of_protocol(node) or _entries_of_class(node, names)
     if isinstance(target, ast.Name) and value is not None:
-        _note_value(names, target.id, value, assigned)
+        _note_value(names, target.id, _entries_of_call(value) or value, assigned)
+
+
+def is_typed_dict(value: ast.expr | None) -> TypeGuard[ast.Subscript]:
+    """Whether what a name stands for is a TypedDict, as `TypedDict[{"tokens": X, ...}]`."""
+    return (
+        isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Dict) and _is_called(value.value, TYPED_DICT)
+    )
+
+
+def _is_called(node: ast.expr, name: str) -> bool:
+    return (dotted_name(node) or "").rpartition(".")[2] == name
+
+
+def _entries_of_class(node: ast.ClassDef, names: Names) -> ast.expr | None:
+    """The entries of `class Batch(TypedDict): ...`, those of the bases first; None for any other class."""
+    bases = [names.aliases.get(dotted_name(base) or "") for base in node.bases]
+    if not any(map(is_typed_dict, bases)) and not any(_is_called(base, TYPED_DICT) for base in node.bases):
+        return None
+    entries: dict[str, ast.expr] = {}
+    for base in filter(is_typed_dict, bases):
+        entries.update(typed_dict_entries(base))
+    fields = (each for each in node.body if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name))
+    entries.update({each.target.id: each.annotation for each in fields if isinstance(each.target, ast.Name)})
+    return _typed_dict(entries)
+
+
+def _entries_of_call(value: ast.expr) -> ast.expr | None:
+    """The entries of `TypedDict("Batch", {"tokens": X, ...})`; None for anything else."""
+    if not (isinstance(value, ast.Call) and _is_called(value.func, TYPED_DICT) and len(value.args) == 2):
+        return None
+    given = value.args[1]
+    return ast.Subscript(ast.Name(TYPED_DICT), given) if isinstance(given, ast.Dict) else None
+
+
+def _typed_dict(entries: Mapping[str, ast.expr]) -> ast.expr:
+    return ast.Subscript(ast.Name(TYPED_DICT), ast.Dict([ast.Constant(each) for each in entries], [*entries.values()]))
+
+
+def typed_dict_entries(value: ast.Subscript) -> dict[str, ast.expr]:
+    """The types of the entries of a TypedDict, by key."""
+    entries = value.slice
+    pairs = zip(entries.keys, entries.values, strict=True) if isinstance(entries, ast.Dict) else ()
+    return {key.value: each for key, each in pairs if isinstance(key, ast.Constant) and isinstance(key.value, str)}
 
 
 def _callable_of_protocol(node: ast.ClassDef) -> ast.expr | None:

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from shapecheck.claims.annotation_names import ArrayClass, Names
+from shapecheck.claims.annotation_names import TYPED_DICT, ArrayClass, Names, typed_dict_entries
 from shapecheck.claims.axis_words import words
-from shapecheck.model import Problem, Selector, is_structure
+from shapecheck.model import Problem, Selector, entry_key, entry_selector, is_structure
 from shapecheck.shapes import Spec, SpecError, UnsupportedSpec, jaxtyping_texts, parse_spec, print_spec
 from shapecheck.syntax.source_text import SourceText
 
@@ -99,6 +99,10 @@ class _Place:
         """The same value, as another expression has it."""
         return replace(self.into(), among=self.among)
 
+    def is_watched(self) -> bool:
+        """Whether the calls of a callable here can be watched."""
+        return not (self.arises or any(each in _UNWATCHED or entry_key(each) is not None for each in self.select))
+
     def into_member(self, structure: str) -> _Place:
         """Inside a value of such a structure: of a union's member it is told, since the value may be another one."""
         return self.into(structure) if self.among else replace(self, among=False)
@@ -138,6 +142,8 @@ class AnnotationReader:
         array = self.names.array_class(node.value)
         if array is not None:
             return self._array(node, array, place)
+        if isinstance(node.slice, ast.Dict):
+            return self._entries(node, place) if self.names.original(node.value) == TYPED_DICT else []
         arguments = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         if isinstance(arguments[0] if arguments else None, ast.List) and (listed := self._listed_shape(node, place)):
             return listed
@@ -208,7 +214,7 @@ class AnnotationReader:
             return self._type(arguments[0], replace(place.into("leaves"), structure=structure or ""))
         if name == "Literal":
             return []
-        if name == "Callable" and len(arguments) == 2 and not (place.arises or _UNWATCHED.intersection(place.select)):
+        if name == "Callable" and len(arguments) == 2 and place.is_watched():
             return self._callable(
                 arguments[0], arguments[1], replace(place, arises="called", inside=place.select, select=())
             )
@@ -227,6 +233,12 @@ class AnnotationReader:
         parameters = taken.elts if isinstance(taken, ast.List) else []
         found = [each for index, node in enumerate(parameters) for each in self._type(node, place.into(index))]
         return [*found, *self._type(given, place.into("result"))]
+
+    def _entries(self, node: ast.Subscript, place: _Place) -> list[AnnotationSpec]:
+        """What a TypedDict says of its entries."""
+        inner = place.into_member("dict")
+        entries = typed_dict_entries(node).items()
+        return [found for key, each in entries for found in self._type(each, inner.into(entry_selector(key)))]
 
     def _each(self, arguments: Sequence[ast.expr], place: _Place) -> list[AnnotationSpec]:
         result: list[AnnotationSpec] = []

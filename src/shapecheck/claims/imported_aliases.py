@@ -17,10 +17,9 @@ from shapecheck.syntax.source_text import read_source
 
 _FARTHEST = 12  # files on the way to an alias: more than these are a circle
 
-# Of classes no Protocol: one of callables stands for a type that an alias could as well stand for.
-_DEFINITION = re.compile(
-    rb"^[ \t]*(?:class|(?:async[ \t]+)?def)[ \t]+([^\W\d]\w*)\b(?!\([^)\n]*\bProtocol\b)", re.MULTILINE
-)
+_DEFINITION = re.compile(rb"^[ \t]*(?:class|(?:async[ \t]+)?def)[ \t]+([^\W\d]\w*)\b", re.MULTILINE)
+_DERIVED = re.compile(rb"^[ \t]*class[ \t]+([^\W\d]\w*)\(([^)\n]*)\)", re.MULTILINE)
+_NAME = re.compile(rb"[^\W\d]\w*")
 
 ReadFile = Callable[[str], bytes | None]
 
@@ -130,12 +129,20 @@ class _File:
         return b"import *" in self.data
 
     def defines(self, name: str) -> bool:
-        """Whether the name is that of a class or function."""
+        """Whether the name is that of a function, or of a class that stands for no type which an alias could be."""
         return name.encode() in self._defined_names
 
     @cached_property
     def _defined_names(self) -> frozenset[bytes]:
-        return frozenset(_DEFINITION.findall(self.data))
+        types: set[bytes] = set()
+        dicts = {b"TypedDict"}
+        for name, written in _DERIVED.findall(self.data):
+            bases = set(_NAME.findall(written))
+            if bases & dicts:
+                dicts.add(name)
+            if bases & {b"Protocol", *dicts}:
+                types.add(name)
+        return frozenset(_DEFINITION.findall(self.data)) - types
 
     @cached_property
     def names(self) -> Names:

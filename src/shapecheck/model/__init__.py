@@ -38,6 +38,8 @@ _FILES = {
         "Suppression",
         "Switch",
         "admitted_structures",
+        "entry_key",
+        "entry_selector",
         "is_structure",
     ),
     "compared_stage": (

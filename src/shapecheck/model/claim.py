@@ -28,6 +28,20 @@ def admitted_structures(selector: Selector) -> tuple[str, ...]:
     return tuple(str(selector).split()[1:]) if is_demand else ()
 
 
+_ENTRY = "entry "
+
+
+def entry_selector(key: str) -> Selector:
+    """What leads to the entry of a dict."""
+    return f"{_ENTRY}{key}"
+
+
+def entry_key(selector: Selector) -> str | None:
+    """The key of the entry that a selector leads to, None if it is another selector."""
+    is_entry = isinstance(selector, str) and selector.startswith(_ENTRY)
+    return str(selector).removeprefix(_ENTRY) if is_entry else None
+
+
 INSERTED = "# shapecheck: inserted"
 """Ends each line that `instrument` wrote: such a line is none of the source, it claims nothing and is not evaluated."""
 
@@ -47,8 +61,9 @@ class Scope:
 
     `index` is its place in `Module.scopes`, `parent` the index of the scope around it (None for the module).
     `position` is that of the `def` or `class` statement (None for the module); `parameters` are in order, without
-    stars. Lambdas and comprehensions belong to the function around them. `rebound` are the variables that a
-    constructor binds more than once, `sizes` those that a function surely binds to a size. `switches` are the
+    stars. Lambdas and comprehensions belong to the function around them. `rebound` are the variables that a call
+    binds more than once, of a constructor all and else those that claims use, `sizes` those that a function surely
+    binds to a size. `switches` are the
     parameters and their attributes (`causal`, `self.causal`, `cfg.mode`) that the tests of a function's branches
     mention. It `declares` a function if it says only how others look: an `@overload`, an abstract method, a body of
     `...` or of an error that says that it is not implemented.

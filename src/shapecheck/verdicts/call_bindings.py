@@ -359,7 +359,7 @@ class CallReader:
             parts = select_annotated(claim, observation.value, is_given=is_given)
         except WrongStructureError as wrong:
             return Mismatch("structure", wrong.value, self.call, way=wrong.way, wanted=wrong.wanted)
-        memo = self.memo
+        memo = self._with_own_integers(claim, spec, observation)
         for part in parts:
             shape = self.samples.shape(part.value.shape)
             if shape is None:
@@ -388,6 +388,23 @@ class CallReader:
         if claim.sure:  # another may be the sizes of what stands beside it in a union
             self._remember(memo, index, claim, parts[0].value if parts else None)
         return None
+
+    def _with_own_integers(self, claim: Claim, spec: Spec, observation: Observation) -> Bindings:
+        """These bindings, and for the annotation of a result the integers among the parameters.
+
+        `def zeros(n: int, d: int) -> Float[Array, "n d"]` means them, though at run time jaxtyping takes any sizes.
+        """
+        memo = self.memo
+        scope = self.module.scopes[self.call.scope]
+        if self.module.sites[claim.sites[0]].kind != "return":
+            return memo
+        for name in spec.free_names():
+            is_own = name in scope.parameters and name not in scope.rebound and name not in memo.single
+            visible = (n for n in observation.names if is_own and n.name == n.source == name)
+            size = next((self.samples.size(named.size) for named in visible), None)
+            if size is not None:
+                memo = memo.with_single(name, size)
+        return memo
 
     def _remember(self, memo: Bindings, index: int, claim: Claim, value: ArrayValue | None) -> None:
         for name, size in memo.single.items():

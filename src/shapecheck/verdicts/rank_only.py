@@ -64,4 +64,6 @@ def _is_known(reader: CallReader, claim: Claim, name: str) -> bool:
     if reader.outer_lookup(name) is not None:
         return True
     seen = (o for s in claim.sites for o in reader.seen.get(s, ()))
-    return any(named.name == name for o in seen for named in o.names)
+    sizes = (reader.samples.size(named.size) for o in seen for named in o.names if named.name == name)
+    # An annotation is held against no integer, so that one which it does not equal says nothing of it.
+    return any(claim.notation != "annotation" or bound in (None, size) for size in sizes)

@@ -16,6 +16,7 @@ from shapecheck.model import (
     Value,
     admitted_structures,
     arrays_in,
+    entry_key,
     is_structure,
 )
 
@@ -64,6 +65,8 @@ def select_annotated(claim: Claim, value: Value, *, is_given: bool) -> list[Sele
         other = OTHER_MEMBER if any(map(is_structure, claim.select)) else "not an array"
         if isinstance(value, ArrayValue) and other != OTHER_MEMBER:
             other = "and holds no others"
+        elif key := next(filter(None, map(entry_key, claim.select)), ""):
+            other = f"without an array {key!r}"
         raise NoArrayError(f"the value is {_kind(value)}, {other}")
     return parts
 
@@ -87,6 +90,8 @@ def select_described(claim: Claim, value: Value) -> list[list[SelectedArray]]:
             picked = picked if is_alone else _pick_element(picked, selector)
         elif selector == "held":
             picked = _held_value(picked)
+        elif (name := entry_key(selector)) is not None:
+            picked = _entry(picked, name)
         elif isinstance(selector, str) and admitted_structures(selector):
             continue
         elif is_structure(selector):
@@ -133,6 +138,12 @@ def _pick_element(value: Value, index: int) -> Value:
     if chosen is None:
         raise NoArrayError(f"the value is {_kind(value)}, without an element {index}")
     return chosen
+
+
+def _entry(value: Value, name: str) -> Value:
+    if not isinstance(value, TreeValue) or name not in value.keys:
+        raise NoArrayError(f"the value is {_kind(value)}, without an entry {name!r}")
+    return value.children[value.keys.index(name)]
 
 
 def _one_of(value: Value, selector: str) -> Value:
@@ -211,6 +222,9 @@ def _walk(value: Value, select: tuple[int | str, ...], key: str) -> Iterator[tup
     elif first == "*" and isinstance(value, TreeValue):
         for step, child in zip(_steps(value), value.children, strict=True):
             yield from _walk(child, rest, f"{key}{step}")
+    elif (name := entry_key(first)) is not None:
+        if isinstance(value, TreeValue) and value.kind == "dict" and name in value.keys:
+            yield from _walk(value.children[value.keys.index(name)], rest, f"{key}[{name!r}]")
     elif isinstance(first, int):
         if isinstance(value, ArrayValue) or (isinstance(value, TreeValue) and first >= len(value.children)):
             raise WrongStructureError(value, key)

@@ -111,6 +111,18 @@ def annotation_of_field(cls: type, name: str) -> object:
     return _resolve(found, vars(sys.modules.get(cls.__module__, typing)), vars(cls))
 
 
+def typed_dict_entries(annotation: object) -> Mapping[str, object] | None:
+    """The types of the entries that a TypedDict may have, resolved; None for any other annotation."""
+    if not isinstance(annotation, type) or not hasattr(annotation, "__required_keys__"):
+        return None
+    found: dict[str, object] = {}
+    for name, raw in own_annotations(annotation).items():
+        meant = _resolve(raw, vars(sys.modules.get(annotation.__module__, typing)), {})
+        marker = str(getattr(typing.get_origin(meant), "_name", ""))
+        found[name] = typing.get_args(meant)[0] if marker in ("Required", "NotRequired", "ReadOnly") else meant
+    return found
+
+
 def own_annotations(cls: type) -> Mapping[str, object]:
     """What the body of a class annotates itself. `type`, above metaclasses, has a descriptor there."""
     try:

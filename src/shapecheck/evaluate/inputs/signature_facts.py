@@ -14,7 +14,13 @@ from shapecheck.evaluate.framework_protocol import Classes, Framework, loaded_fr
 from shapecheck.evaluate.inputs.body_shapes import NO_SHAPES, BodyShape, with_named_axes
 from shapecheck.evaluate.inputs.name_hints import is_axis, is_key
 from shapecheck.evaluate.inputs.random_keys import key_types
-from shapecheck.evaluate.inputs.runtime_annotations import MISSING, annotation_of, array_type, holds_plain_array
+from shapecheck.evaluate.inputs.runtime_annotations import (
+    MISSING,
+    annotation_of,
+    array_type,
+    holds_plain_array,
+    typed_dict_entries,
+)
 from shapecheck.evaluate.inputs.size_assignment import free_names
 from shapecheck.evaluate.inputs.source_reads import note_read
 from shapecheck.evaluate.inputs.ties import significant_words
@@ -169,15 +175,16 @@ def code_integers(function: Callable[..., object]) -> tuple[int, ...]:
     return tuple(n for n in dict.fromkeys(found) if 2 < n <= _LARGEST_DIVISOR)
 
 
-def _annotation_shapes(annotation: object) -> Iterator[str]:
+def _annotation_shapes(annotation: object, around: tuple[object, ...] = ()) -> Iterator[str]:
+    """The shapes in an annotation, also those of a TypedDict's entries; `around` are those that it stands in."""
     found = array_type(annotation)
     if found is not None:
         yield found.shape
-    for argument in getattr(annotation, "__args__", ()) or ():
-        yield from _annotation_shapes(argument)
     leaf = getattr(annotation, "leaftype", None) if isinstance(annotation, type) else None
-    if leaf is not None:
-        yield from _annotation_shapes(leaf)
+    entries = typed_dict_entries(annotation) if annotation not in around else None
+    parts = (*(getattr(annotation, "__args__", ()) or ()), *([] if leaf is None else [leaf]), *(entries or {}).values())
+    for part in parts:
+        yield from _annotation_shapes(part, (*around, annotation) if entries else around)
 
 
 def integers_of(model: object) -> dict[str, int]:

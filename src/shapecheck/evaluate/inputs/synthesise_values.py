@@ -38,6 +38,7 @@ from shapecheck.evaluate.inputs.runtime_annotations import (
     is_dtype_class,
     is_plain_array,
     preference,
+    typed_dict_entries,
 )
 from shapecheck.evaluate.inputs.size_assignment import SizeAssignment
 from shapecheck.model.assumption import KEEPS_NO_AXIS, MADE_FUNCTION, AssumptionKind
@@ -101,6 +102,7 @@ class ValueSynthesis:
         self.lengths: set[int] = set()  # of sequences, of which nobody says how long they are
         self.beside: tuple[str, ...] = ()  # the parameters of the function that values are made for
         self._leaf: ParameterSpec | None = None
+        self._dicts: list[object] = []  # the types of those that are made just now
         self._types: Mapping[object, object] = {}  # what type variables stand for in the class that is constructed
 
     @contextlib.contextmanager
@@ -142,6 +144,8 @@ class ValueSynthesis:
             return LazyCall(iter, [[self.value(arguments[0], name) for _ in range(_ITEMS)]], {})
         if origin in (dict, collections.abc.Mapping) and len(arguments) == 2 and arguments[0] is str:
             return {"a": self.value(arguments[1], name)}
+        if (entries := typed_dict_entries(annotation)) is not None:
+            return self._entries(annotation, entries)
         if annotation is dict or origin in (dict, collections.abc.Mapping):
             self.invent("value", name, "an empty dict")  # what looks for something in it ends there
             return {}
@@ -154,6 +158,16 @@ class ValueSynthesis:
         if annotation is collections.abc.Hashable and name.endswith("axis_name"):
             return "batch"
         return self._plain(annotation, name) if origin is None else self._generic(origin, arguments, name)
+
+    def _entries(self, annotation: object, entries: Mapping[str, object]) -> dict[str, object]:
+        """The dict that a TypedDict describes, also with the entries that need not be there."""
+        if annotation in self._dicts:
+            raise CannotSynthesiseError(f"{getattr(annotation, '__name__', annotation)} holds itself")
+        self._dicts.append(annotation)
+        try:
+            return {key: self.value(entry, key) for key, entry in entries.items()}
+        finally:
+            self._dicts.pop()
 
     def _generic(self, origin: Any, arguments: Sequence[object], name: str) -> object:
         """An instance of a generic class, for these types."""

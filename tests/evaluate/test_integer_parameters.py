@@ -1,0 +1,64 @@
+"""The annotation of a result means by a name the integer parameter of that name, though jaxtyping takes any size."""
+
+from __future__ import annotations
+
+import pytest
+
+HEAD = """
+import dataclasses
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+"""
+
+CASES = {
+    "results.py": """
+def zeros(n: int, d: int) -> Float[Array, "n d"]:
+    return jnp.zeros((n, d))
+
+def square(n: int, d: int) -> Float[Array, "n d"]: ~SC203
+    return jnp.zeros((n, n))
+
+def swapped(n: int, d: int) -> tuple[Float[Array, "n"], Float[Array, "d n"]]: ~SC203
+    return jnp.zeros(n), jnp.zeros((n, d))
+
+def beside(x: Float[Array, "b"], n: int) -> Float[Array, "b n"]: ~SC203
+    return jnp.zeros((n, x.shape[0]))
+""",
+    # what the call gives for a name, or binds anew, is none of the integer that came
+    "others.py": """
+def folded(x: Float[Array, "n d"], n: int) -> Float[Array, "d n"]:
+    return x.T
+
+def counted(n: int) -> Float[Array, "n"]:
+    y = jnp.zeros(n)
+    while n > 3:
+        n = n // 2
+    return y
+
+def some(n: int | None = None) -> Float[Array, "n"]:
+    n = n or 7
+    return jnp.zeros(n)
+
+@dataclasses.dataclass
+class Grid:
+    size: int = 8
+
+    def points(self) -> Float[Array, "size"]:
+        return jnp.zeros(self.size + 1)
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(check_folder):
+    return check_folder({name: HEAD + text for name, text in CASES.items()})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_results(folder, name):
+    assert folder.cases[name].as_marked()
+
+
+def test_an_attribute_of_another_size_binds_nothing(folder):
+    (points,) = (each for each in folder.report.verified if each.claim == 'Float[Array, "size"]')
+    assert points.how == "rank alone"
