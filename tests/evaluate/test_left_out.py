@@ -60,3 +60,37 @@ class Filter(eqx.Module):
 def test_constructors_get_arrays_where_models_leave_defaults(check_folder) -> None:
     marked = check_folder({"constructors.py": CONSTRUCTORS}).cases["constructors.py"]
     assert marked.as_marked()
+
+
+GIVEN = """
+from jaxtyping import Array, Float
+
+def scaled(x: Float[Array, "n d"], weights: Float[Array, "n"] | None = None) -> Float[Array, "n d"]:
+    return times(x, weights)
+
+
+def scaled_right(x: Float[Array, "n d"], weights: Float[Array, "d"] | None = None) -> Float[Array, "n d"]:
+    return times(x, weights)
+
+
+def times(x, weights):
+    return x if weights is None else x * weights  ~SC305
+
+
+# The second of them alone fits nothing, which nobody says that it must.
+def affine(
+    x: Float[Array, "n d"], w: Float[Array, "d k"] | None = None, b: Float[Array, "k"] | None = None
+) -> Float[Array, "n _"]:
+    return plus(x if w is None else x @ w, b)
+
+
+def plus(y, b):
+    return y if b is None else y + b
+"""
+
+
+def test_what_is_handed_on_is_given_with_all_that_may_be_left_out(check_folder) -> None:
+    marked = check_folder({"given.py": GIVEN}).cases["given.py"]
+    assert [each for each in marked.actual if each[1] != "unreached"] == marked.expected, marked.details
+    (finding,) = marked.findings
+    assert "with weights = given" in finding.details

@@ -334,6 +334,12 @@ def spread(mean: Float[Array, "state"], cov: CovMat) -> Float[Array, "state stat
 def of_one_rank(mean: Float[Array, "state"], cov: Float[Array, "dim dim"]) -> Float[Array, "state state"]: ~unreached
     moved = jnp.outer(mean, mean)
     return moved @ cov @ moved.T ~SC305
+
+def of_no_member(x: Float[Array, "3"] | Float[Array, "n 3"], y: Float[Array, "4"]) -> Float[Array, "..."]: ~unreached
+    return x + y ~SC301
+
+def of_the_second(x: Float[Array, "n 3 4"] | Float[Array, "n"], y: Float[Array, "n"]) -> Float[Array, "n"]:
+    return jnp.diag(x) @ y
 """,
     "chance.py": '''
 def cells(x: Array, size: int) -> Array:

@@ -242,6 +242,19 @@ def f(x: Float[Array, "a b"], n: float):
         z = y + y
     return z
 """,
+    # a path that fails is one that was taken
+    "failing.py": """
+def path(
+    start: Float[Array, "*#batch 3"],
+    middle: Float[Array, "*#batch n 3"] | Float[Array, "*#batch 3"],
+    end: Float[Array, "*#batch 3"] | None = None,  ~unreached
+) -> Float[Array, "*batch n+2 3"] | Float[Array, "*batch 2 3"]:  ~unreached
+    if end is None:
+        batch = jnp.broadcast_shapes(start.shape[:-1], middle.shape[:-1])
+        ends = [jnp.broadcast_to(each[..., None, :], (*batch, 1, 3)) for each in (start, middle)]
+        return jnp.concatenate(ends, axis=-2)
+    return jnp.stack([start[..., None, :], middle, end[..., None, :]])  ~SC301
+""",
     # what raises with the switch set is no path that was seen
     "raising.py": """
 def f(x: Float[Array, "a b"], fast: bool = False) -> Float[Array, "a b"]:  ~unreached

@@ -133,6 +133,19 @@ def lengths_of_one(x: Float[Array, "... 3"]) -> Float[Array, ""]:
 def weighed(x: Float[Array, "*shape"]) -> Float[Array, "3"]:
     return x * jnp.ones(3)
 """,
+    # with one axis it runs for the size of another axis alone, which nothing explains
+    "one_size.py": """
+def perpendicular(u: Float[Array, "*batch 3"]) -> Float[Array, "*batch 3"]:
+    taller = jnp.abs(u[..., 0]) > jnp.abs(u[..., 1])
+    return jnp.where(taller, u, -u)  ~SC305
+
+def perpendicular_each(u: Float[Array, "*batch 3"]) -> Float[Array, "*batch 3"]:
+    taller = jnp.abs(u[..., 0]) > jnp.abs(u[..., 1])
+    return jnp.where(taller[..., None], u, -u)
+
+def counted_last(u: Float[Array, "3 *batch"]) -> Float[Array, "3 *batch"]:
+    return u - jnp.sum(u, axis=-1)  ~SC305
+""",
     # the model's own arrays have the axes of `*batch` already
     "fields.py": """
 class Paths(eqx.Module):
@@ -164,3 +177,10 @@ def test_the_finding_says_which_axes(folder) -> None:
     (finding,) = folder.cases["model.py"].findings
     assert finding.message.startswith("this runs only where *batch is one axis, which the claims leave open: vmap")
     assert finding.severity == "error"
+
+
+def test_the_finding_says_which_size_of_one_axis_goes(folder) -> None:
+    finding, _ = folder.cases["one_size.py"].findings
+    assert finding.message.startswith(
+        "this runs only where *batch has no axes, or batch0 = 3, which the claims leave open"
+    )

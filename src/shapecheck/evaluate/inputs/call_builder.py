@@ -341,7 +341,8 @@ class CallBuilder:
         specs = [*written_specs(function, described), *made]
         specs += [spec for each in described.values() for spec in each.others]
         optional = made_specs(function, described, body, default=None)
-        vague = any(each.vague for each in described.values()) or admits_several_ranks(function)
+        vague = any(each.vague for each in described.values())
+        has_union = admits_several_ranks(function)
         constants = constants_of(function, specs, [d.spec for d in described.values()])
         divisors = code_integers(function)
 
@@ -401,7 +402,8 @@ class CallBuilder:
             prepare=prepare,
             relations=instance is None,
             signature=CallSignature(tuple(written), claims, function, made_names),
-            certain=not vague,
+            certain=not vague and not has_union,
+            has_union=has_union and not vague,
             open_ranks=bool(made) or any(map(says_nothing, specs)),
             open_names=made_names | frozenset(free_names(filter(says_nothing, specs))),
             constructions=(0, DEFAULTS_KEPT) if instance is None else self.models.constructions,

@@ -112,6 +112,10 @@ class ArgumentChoices:
         """One of the shapes that are written of an array."""
         return self._choose(shape_key(place), written, others)
 
+    def member(self, place: str, members: tuple[str, ...]) -> str:
+        """One of the members of a union of arrays that have different numbers of axes."""
+        return self._choose(f"{place} member", members[0], members[1:])
+
     def text(self, place: str, texts: tuple[str, ...]) -> str:
         """One of the texts that the code knows."""
         return self._choose(f"{place} text", texts[0], texts[1:])
@@ -143,6 +147,11 @@ def is_value_key(key: str) -> bool:
 def is_rank_key(key: str) -> bool:
     """Whether it is the key of the choice of an array's number of axes."""
     return key.endswith(" rank")
+
+
+def is_member_key(key: str) -> bool:
+    """Whether it is the key of the choice of a member of a union."""
+    return key.endswith(" member")
 
 
 def is_case_key(key: str) -> bool:

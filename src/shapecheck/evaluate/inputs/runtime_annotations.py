@@ -10,14 +10,14 @@ import inspect
 import sys
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from shapecheck.evaluate.limits import TimeLimitError
-from shapecheck.shapes import SpecError, is_kauldron, jaxtyping_class, jaxtyping_texts
+from shapecheck.shapes import SpecError, is_kauldron, jaxtyping_class, jaxtyping_texts, parse_spec
 
 
 def typing_names(module: str) -> Mapping[str, object]:
@@ -182,6 +182,12 @@ def preference(member: object) -> tuple[bool, bool, bool]:
     found = array_type(member)
     whole = found is not None and found.dtype.startswith(("Int", "UInt", "Bool"))
     return member is type(None), not is_array_type(member), whole
+
+
+def of_several_ranks(members: Sequence[object]) -> Mapping[str, object]:
+    """The array types of a union by their texts, if some have another number of axes than others; else none."""
+    found = {each.shape: member for member in members if (each := array_type(member)) is not None}
+    return found if len({len(parse_spec(shape).dims) for shape in found}) > 1 else {}
 
 
 def is_config(cls: type) -> bool:

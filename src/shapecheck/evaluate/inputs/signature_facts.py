@@ -19,6 +19,7 @@ from shapecheck.evaluate.inputs.runtime_annotations import (
     annotation_of,
     array_type,
     holds_plain_array,
+    of_several_ranks,
     typed_dict_entries,
 )
 from shapecheck.evaluate.inputs.size_assignment import free_names
@@ -141,13 +142,9 @@ def admits_several_ranks(function: Callable[..., object]) -> bool:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
         return False
-    for name, parameter in parameters.items():
-        annotation = annotation_of(function, name, parameter.annotation)
-        if typing.get_origin(annotation) in (typing.Union, types.UnionType) and not all(key_types(annotation)):
-            found = (array_type(member) for member in typing.get_args(annotation))
-            if len({len(parse_spec(each.shape).dims) for each in found if each is not None}) > 1:
-                return True
-    return False
+    annotations = (annotation_of(function, name, parameter.annotation) for name, parameter in parameters.items())
+    unions = (each for each in annotations if typing.get_origin(each) in (typing.Union, types.UnionType))
+    return any(of_several_ranks(typing.get_args(each)) and not all(key_types(each)) for each in unions)
 
 
 def constants_of(function: Callable[..., object], specs: Sequence[str], described: Sequence[str]) -> dict[str, int]:

@@ -37,6 +37,7 @@ from shapecheck.evaluate.inputs.runtime_annotations import (
     is_array_type,
     is_dtype_class,
     is_plain_array,
+    of_several_ranks,
     preference,
     typed_dict_entries,
 )
@@ -286,7 +287,11 @@ class ValueSynthesis:
         if type(None) in members and not any(is_array_type(m) for m in members):
             return None
         problem: CannotSynthesiseError | None = None
-        for member in sorted(members, key=preference):
+        members = sorted(members, key=preference)
+        if several := of_several_ranks(members):
+            chosen = several[self.choices.member(self.place(name), tuple(several))]
+            members.sort(key=lambda member: member is not chosen)
+        for member in members:
             try:
                 return self.value(member, name)
             except CannotSynthesiseError as error:

@@ -149,6 +149,11 @@ class CallSignature:
         written = (d for d in dims if not isinstance(d, VariadicDim) or any(d.name in names for names in self.claims))
         return tuple(dict.fromkeys(map(str, written)))
 
+    def has_variadic_features(self) -> bool:
+        """Whether a variadic dim ends some array, and its name does not say that it counts things as `*batch` does."""
+        ends = (dims[-1] for dims in (parse_spec(array.spec).dims for array in self.arrays) if dims)
+        return any(is_variadic(dim) and not is_extent(getattr(dim, "name", "")) for dim in ends)
+
     def distinguishes(self, first: str, second: str) -> bool:
         """Whether one claim names both."""
         return any(first in names and second in names for names in self._all())

@@ -95,9 +95,9 @@ class CallSpec:
 
     `relations` lets free names be tied to each other blindly. The `signature` has what is written of the arguments,
     which explains ties; it is `certain` if no array among them may have several shapes, so that a shape error is one of
-    the code. With `open_ranks`, for some array nobody says how many axes it has, or which sizes; `open_names` are those
-    of such sizes. Assumptions that hold
-    for each trial are `lasting`. Of arguments that may have one of several shapes, `alternatives` choose the others.
+    the code; it is not if an annotation `has_union` of some. With `open_ranks`, for some array nobody says how many
+    axes it has, or which sizes; `open_names` are those of such sizes. Assumptions that hold for each trial are
+    `lasting`. Of arguments that may have one of several shapes, `alternatives` choose the others.
     Claims use the integers as sizes that have `defaults`.
     A model that `infers_inputs` is built for whatever it is given. If it `varies`, another invention has other
     integers. If it `takes_values`, its arrays may have some. The search ends after so many `attempts`, or `seconds`.
@@ -108,6 +108,7 @@ class CallSpec:
     relations: bool = False
     signature: CallSignature = field(default_factory=CallSignature)
     certain: bool = True
+    has_union: bool = False
     open_ranks: bool = False
     open_names: frozenset[str] = frozenset()
     symbolic: bool = True

@@ -26,7 +26,7 @@ from shapecheck.evaluate.inputs.runtime_annotations import (
 )
 from shapecheck.evaluate.inputs.synthesis import SUPPLIED, AsMember
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
-from shapecheck.evaluate.inputs.trial import CallSpec, Trial
+from shapecheck.evaluate.inputs.trial import CallSpec, Trial, TrialOutcome
 from shapecheck.evaluate.limits import Stopwatch
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.search.entry_search import EntrySearch
@@ -57,11 +57,15 @@ CallSpecs = Callable[[Statics, Statics], CallSpec]
 
 @dataclass(frozen=True)
 class SwitchValue:
-    """A switch at another value: `init` and `given` are arguments of the constructor and of the call."""
+    """A switch at another value: `init` and `given` are arguments of the constructor and of the call.
+
+    An argument may be `only_given` to be seen itself, and not for the path that a branch takes then.
+    """
 
     name: str
     value: object
     provenance: Provenance = "written"  # the code says that it may be so
+    only_given: bool = False
 
     @property
     def init(self) -> Statics:
@@ -79,14 +83,13 @@ class SwitchValue:
             return f"{self.name} as {self.value}"
         return f"{self.name} given" if self.value is SUPPLIED else f"{self.name}={_text(self.value)}"
 
-    @property
-    def is_only_given(self) -> bool:
-        """Whether an argument is given to be seen itself, and not for the path that a branch takes then."""
-        return self.value is SUPPLIED and self.provenance == "invented"
-
     def assumption(self) -> Assumption:
         """That it is so."""
         return Assumption("value", self.name, "given" if self.value is SUPPLIED else _text(self.value), self.provenance)
+
+
+def _given_alone(name: str) -> SwitchValue:
+    return SwitchValue(name, SUPPLIED, "invented", only_given=True)
 
 
 def _text(value: object) -> str:
@@ -157,9 +160,10 @@ def evaluate_others(
     scalars = [each for each in scalars if taker is not None and is_array_type(_parameter(taker, each)[0])]
     switches = _nearest_first(scope, plan, left)
     settings = [*_settings(switches, function, owner), *_other_members(function)]
-    # Whether one of these may be given alone nothing says: what follows may confirm a claim.
-    settings += [(SwitchValue(name, SUPPLIED, "invented"),) for name in optional[:_MOST]]
-    settings += [tuple(SwitchValue(name, SUPPLIED, "invented") for name in scalars)] if scalars else []
+    # All may be given. Whether one of several may be alone nothing says: what follows may confirm a claim.
+    settings += [tuple(SwitchValue(name, SUPPLIED, only_given=True) for name in optional)] if optional else []
+    settings += [(_given_alone(name),) for name in optional[:_MOST] if len(optional) > 1]
+    settings += [tuple(map(_given_alone, scalars))] if scalars else []
     for setting in settings:
         is_member = isinstance(setting[0].value, AsMember)
         if watch.seconds() > most:
@@ -173,8 +177,8 @@ def evaluate_others(
             lasting = (*call_spec.lasting, *(each.assumption() for each in setting))
             call_spec = dataclasses.replace(call_spec, lasting=lasting, attempts=_MOST_ATTEMPTS)
             search = EntrySearch(other, call_spec, recorder, max(most - watch.seconds(), 1.0))
-            wanted = left if setting[0].is_only_given else left - left_out
-            if not is_member and not wanted & _seen_by_one(search, call_spec, plan.path, scope.index):
+            wanted = left if setting[0].only_given else left - left_out
+            if not is_member and not _comes_to(search, call_spec, (plan.path, scope.index), wanted):
                 continue
             runs = search.evaluate()
         except CannotSynthesiseError:
@@ -189,21 +193,30 @@ def _is_worth_another(run: Evaluation) -> bool:
     return run.status == "ok" or run.failure is None or run.failure.kind == "other"
 
 
-def _seen_by_one(search: EntrySearch, call_spec: CallSpec, path: str, scope: int) -> set[Point | int]:
-    """The paths and sites of a function that one attempt comes to: with sizes that evaluate, if the first do not."""
+def _comes_to(search: EntrySearch, call_spec: CallSpec, key: FunctionKey, wanted: set[Point | int]) -> bool:
+    """Whether one attempt comes to some of these paths and sites of a function, if only to fail there.
+
+    With sizes that evaluate, if the first ones end before.
+    """
     for construction in call_spec.constructions:
         try:
             outcome = search.attempts.run(Trial(mode="sized", construction=construction, rank=call_spec.ranks[0]))
         except CannotSynthesiseError:
             continue
-        trial = search.numbers() if not outcome.ok else None
-        outcome = search.attempts.run(trial) if trial is not None else outcome
-        calls = (call for call in outcome.calls if (call.path, call.scope) == (path, scope))
-        seen: set[Point | int] = set()
-        for call in calls:
+        if outcome.ok or wanted & _seen_in(outcome, key):
+            return bool(wanted & _seen_in(outcome, key))
+        trial = search.numbers()
+        return trial is not None and bool(wanted & _seen_in(search.attempts.run(trial), key))
+    return False
+
+
+def _seen_in(outcome: TrialOutcome, key: FunctionKey) -> set[Point | int]:
+    """The paths and sites of a function that an attempt came to."""
+    seen: set[Point | int] = set()
+    for call in outcome.calls:
+        if (call.path, call.scope) == key:
             seen.update(call.paths, (each.site for each in call.observations))
-        return seen
-    return set()
+    return seen
 
 
 def _nearest_first(scope: Scope, plan: ModulePlan, left: set[Point | int]) -> list[Switch]:

@@ -7,11 +7,12 @@ import itertools
 import re
 from collections.abc import Sequence
 
-from shapecheck.evaluate.inputs.choices import GIVEN, NO_OPTIONS, is_value_key
+from shapecheck.evaluate.inputs.choices import GIVEN, NO_OPTIONS, is_member_key, is_value_key
 from shapecheck.evaluate.inputs.made_integers import ALL_EQUAL, EVEN, ODD
 from shapecheck.evaluate.inputs.size_assignment import DIVISIBLE, SQUARES, Substitution
+from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.ties import Tie, are_namesakes
-from shapecheck.evaluate.inputs.trial import CallSpec, SearchResult, TrialOutcome
+from shapecheck.evaluate.inputs.trial import CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.further_runs import FurtherRuns
 from shapecheck.evaluate.search.size_search import MOST_TIES, SizeSearch, says_division
@@ -25,6 +26,7 @@ _HOLDS_NOTHING = re.compile(
 )
 _NUMBERS = re.compile(r"\d+")
 _SEVERAL = 2  # axes of a variadic dim, which then are more than one
+_MEMBER, _MEMBER_SECONDS = 120, 2.0  # attempts and seconds for one member of a union
 _LEAST_FAILURES = 2  # assignments of different sizes that must fail alike
 
 
@@ -45,6 +47,7 @@ class CodeErrors:
         self._sizes, self._further, self._accuses = sizes, further, accuses
         self.persists = False
         self._alternatives_fail: bool | None = None
+        self._no_member_fits: bool | None = None
 
     def is_mix_up(self, first: SearchResult, other: TrialOutcome) -> bool:
         """Whether sizes that happen to be equal in another construction are what an error of distinct ones is about.
@@ -72,7 +75,9 @@ class CodeErrors:
     def first_error(self, found: SearchResult) -> TrialOutcome | None:
         """The attempt to show for a shape error of the code itself: every untied run raised one, on the same line."""
         failed = found.failed
-        if not failed or self._sizes.nested_open or not self._attempts.complete or not self._call_spec.certain:
+        if not failed or self._sizes.nested_open or not self._attempts.complete:
+            return None
+        if not self._call_spec.certain and not (self._call_spec.has_union and self.persists):
             return None
         if any(o.failure is None or o.failure.kind != "shape" or o.has_guessed_rank() for o in failed):
             return None
@@ -84,7 +89,8 @@ class CodeErrors:
             return None
         if meets_product(failed) or meets_itself(failed[0]) or meets_inside(failed[0]) or self._follows_open(failed[0]):
             return None
-        return failed[0] if self._fails_alike(failed[0]) and self._fails_complete(failed[0]) else None
+        is_error = self._fails_alike(failed[0]) and self._fails_complete(failed[0]) and self._fails_as_any(found)
+        return failed[0] if is_error else None
 
     def _is_one_place(self, failed: Sequence[TrialOutcome]) -> bool:
         """Whether all runs failed on one line: those with as many axes for a variadic dim that has a name.
@@ -153,6 +159,36 @@ class CodeErrors:
         if whole is not None and whole.ok:
             return False
         return error.failure is None or not _EMPTY.search(error.failure.message)
+
+    def _fails_as_any(self, found: SearchResult) -> bool:
+        """Whether no member of a union fits, whatever is tied: the code rarely treats them all alike.
+
+        Where they come from an alias, their names are seldom those of the other arguments.
+        """
+        if self._no_member_fits is None and self._call_spec.has_union:
+            error = found.failed[0]
+            others = error.bound_call.options.others if error.bound_call is not None else {}
+            trials = (
+                dataclasses.replace(error.trial, choices=(*error.trial.choices, (key, each)))
+                for key in filter(is_member_key, others)
+                for each in others[key]
+            )
+            self._no_member_fits = not self._may_fit(found) and not any(map(self._may_run, trials))
+        return self._no_member_fits is not False
+
+    def _may_run(self, trial: Trial) -> bool:
+        """Whether the code runs from some trial on; so it may, where its arguments cannot be made."""
+        with self._attempts.apart(_MEMBER, _MEMBER_SECONDS):
+            try:
+                found = self._sizes.first_runs(trial)
+            except CannotSynthesiseError:
+                return True
+        return bool(found.ok) or self._may_fit(found)
+
+    def _may_fit(self, found: SearchResult) -> bool:
+        """Whether what failed runs under some tie; so it may, where not all were tried."""
+        with self._attempts.apart(_MEMBER, _MEMBER_SECONDS):
+            return bool(self._sizes.under_any_tie(found).tied) or self._attempts.is_exhausted()
 
     def errors(self, found: SearchResult) -> tuple[TrialOutcome, ...]:
         """The runs that show a shape error of the code: it stays on its line, whatever the sizes and inventions are."""
@@ -233,7 +269,8 @@ class CodeErrors:
     def narrow_to_none(self, first: TrialOutcome) -> tuple[TrialOutcome, ...]:
         """The runs that show that a variadic dim must have no axes at all, though the claims give it a name.
 
-        With one axis and with two nothing fits, whatever sizes these have. Three dots may say that nobody has counted.
+        With one axis and with two nothing fits, unless one axis has a size that nothing explains, such as that of
+        another axis. Three dots may say that nobody has counted.
         """
         if not self._accuses or self._entry.origin == "seen" or not self._call_spec.certain:
             return ()
@@ -250,9 +287,15 @@ class CodeErrors:
             return ()
         if any(each.bound_call is None or each.bound_call.shared for each in failed):
             return ()
-        if self._sizes.under_any_tie(SearchResult(failed=(failed[0],))).tied or self._attempts.is_exhausted():
+        further = self._sizes.under_any_tie(SearchResult(failed=(failed[0],)))
+        if (further.tied and further.requires is None) or self._attempts.is_exhausted():
             return ()
-        return tuple(each.with_requirement(f"{' and '.join(variadics)} has no axes") for each in failed[:2])
+        requires = f"{' and '.join(variadics)} has no axes"
+        if further.requires is not None:
+            if self._call_spec.signature.has_variadic_features():  # `*shape`, which broadcasts with what the code has
+                return ()
+            requires += f", or {further.requires.subject} = {further.requires.value}"
+        return tuple(each.with_requirement(requires) for each in failed[:2])
 
 
 def _is_shape_error(outcome: TrialOutcome) -> bool:
