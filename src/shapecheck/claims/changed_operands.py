@@ -9,7 +9,7 @@ from collections.abc import Iterator
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
-def tells_of_an_operand(text: str, statement: ast.stmt) -> bool:
+def describes_operand(text: str, statement: ast.stmt) -> bool:
     """Whether a text names a variable that the value of a statement is only in part, and no target of the statement.
 
     "expand x from (b, d) to (b, d, 1)" then may tell what is done to that part, and not what becomes of the whole.

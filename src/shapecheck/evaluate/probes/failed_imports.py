@@ -44,7 +44,7 @@ class FailedImports:
 
     def admit(self, error: Exception, is_own: Callable[[str], bool]) -> bool:
         """Whether another import can do without what a statement of one of the project's own files did not find."""
-        frames = [(_resolved(f.f_code.co_filename), line) for f, line in traceback.walk_tb(error.__traceback__)]
+        frames = [(_real_path(f.f_code.co_filename), line) for f, line in traceback.walk_tb(error.__traceback__)]
         own = [(file, line) for file, line in frames if is_own(file)]
         if not own or isinstance(error, MemoryError) or _OWN_CAUSE in str(error):
             return False
@@ -103,7 +103,7 @@ class FailedImports:
         self._found[file] = {}
 
         def bind(line: int, name: str, part: str, is_alias: bool) -> object:
-            return self._bind(module, file, line, _Import(name=name, part=part, is_alias=is_alias))
+            return self._bind(module, file, line, _ImportedName(name=name, part=part, is_alias=is_alias))
 
         vars(module)[IMPORTER] = bind
 
@@ -111,7 +111,7 @@ class FailedImports:
         """What the statements of a file did not find, when it was imported without."""
         return tuple(self._found.get(file, {}).values())
 
-    def _bind(self, module: ModuleType, file: str, line: int, wanted: _Import) -> object:
+    def _bind(self, module: ModuleType, file: str, line: int, wanted: _ImportedName) -> object:
         """What a replaced statement binds: that which it names, where it is there, and else a stand-in."""
         name, part, whole = wanted.name, wanted.part, wanted.whole
         why = self._useless.get(file, {}).get((line, whole))
@@ -130,7 +130,7 @@ class FailedImports:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Import:
+class _ImportedName:
     """One name that an import statement binds: a module, or a part of one."""
 
     name: str
@@ -159,7 +159,7 @@ class _UninstalledProject(importlib.metadata.Distribution):
         return Path(path)
 
 
-def _resolved(file: str) -> str:
+def _real_path(file: str) -> str:
     """The real path of a file; importlib's own frames are of none, and are not in the current folder."""
     return file if file.startswith("<") else os.path.realpath(file)
 
@@ -179,7 +179,7 @@ def _names_on(file: str, line: int, only: int | None) -> frozenset[str]:
     return frozenset()
 
 
-def _import_part(wanted: _Import, package: str | None) -> object:
+def _import_part(wanted: _ImportedName, package: str | None) -> object:
     name, part = wanted.name, wanted.part
     found = importlib.import_module(name, package)
     if not part:
@@ -215,14 +215,14 @@ def _import_statements(file: str) -> Iterator[ast.Import | ast.ImportFrom]:
             yield node
 
 
-def _imports_of(node: ast.Import | ast.ImportFrom) -> Iterator[_Import]:
+def _imports_of(node: ast.Import | ast.ImportFrom) -> Iterator[_ImportedName]:
     module = "." * node.level + (node.module or "") if isinstance(node, ast.ImportFrom) else ""
     for each in node.names:
         if module:
-            yield _Import(name=module, part=each.name, is_alias=True, bound=each.asname or each.name)
+            yield _ImportedName(name=module, part=each.name, is_alias=True, bound=each.asname or each.name)
         else:
             bound = each.asname or each.name.partition(".")[0]
-            yield _Import(name=each.name, part="", is_alias=each.asname is not None, bound=bound)
+            yield _ImportedName(name=each.name, part="", is_alias=each.asname is not None, bound=bound)
 
 
 def _statements(file: str) -> list[ast.stmt]:
@@ -269,7 +269,7 @@ class _Replacement(ast.NodeTransformer):
             return node
         return [self._call(node, each) for each in _imports_of(node)]
 
-    def _call(self, node: ast.stmt, wanted: _Import) -> ast.stmt:
+    def _call(self, node: ast.stmt, wanted: _ImportedName) -> ast.stmt:
         given = (node.lineno, wanted.name, wanted.part, wanted.is_alias)
         arguments: list[ast.expr] = [ast.Constant(each) for each in given]
         call = ast.Call(func=ast.Name(IMPORTER, ast.Load()), args=arguments, keywords=[])
