@@ -20,7 +20,7 @@ from shapecheck.model import Claim, Problem, Selector
 from shapecheck.shapes import FixedDim, print_spec
 from shapecheck.syntax.comment_tokens import Comment
 from shapecheck.syntax.owners import Behind, Between, CommentOwner, Inside, OwnedComments, UnreadableError
-from shapecheck.syntax.scopes import PlacedStatement, Tables
+from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments
 from shapecheck.syntax.source_text import SourceText, position_of
 
 _SHORT = 4  # words in front of a shape: more than these are a sentence, which may speak of anything
@@ -184,6 +184,15 @@ class CommentClaimReader:
         self, line: CommentLine, stated: PlacedSegment, placed: PlacedStatement, targets: list[CommentTarget]
     ) -> Iterator[_Draft]:
         segment, own = stated.segment, line.comment.own_line
+        signature = self._signature_around(line, segment, placed, targets)
+        if signature and len(segment.taken) == len(segment.labels) == 1:
+            taken = replace(segment, shapes=segment.taken, taken=(), arrow=False, tail="")
+            yield from self._of_segment(line, PlacedSegment(stated.offset, taken), placed, targets)
+        elif len(segment.taken) == len(signature) - 1 and not segment.labels:
+            # Perhaps in this order: it describes what nothing else does, and accuses nobody.
+            for shape, parameter in zip(segment.taken, signature, strict=False):
+                alone = replace(segment, shapes=(shape,), taken=())
+                yield _Draft(segment=alone, offset=stated.offset, target=parameter, sure=False, explicit=False)
         named = self.labels.find_variables(line.comment, segment, placed, targets)
         if named is not None:
             for target in named:
@@ -210,7 +219,8 @@ class CommentClaimReader:
             yield from self._claims_of_each(segment, stated.offset, each, sure)
             return
         if own:
-            targets = [*targets[:1], *self._heading_targets(line, segment, targets[0]), *targets[1:]]
+            heading = self._heading_targets(line, segment, targets[0])
+            targets = [*targets[:1], *heading, *signature[-1:], *targets[1:]]
         places = tuple(dict.fromkeys(place for target in targets for place in target.places))
         if not own and places and _has_axis_of_one(segment):
             widened = self.anchors.widened_operand(placed)
@@ -231,6 +241,26 @@ class CommentClaimReader:
             explicit=explicit,
             part=part,
         )
+
+    def _signature_around(
+        self, line: CommentLine, segment: Segment, placed: PlacedStatement, targets: Sequence[CommentTarget]
+    ) -> tuple[CommentTarget, ...]:
+        """What a function takes and returns, if an arrow at its beginning leads from arguments to a result.
+
+        That may be its own result: `# x: (n, d), y: (m, d) -> (n, n)`. `# x: (n, d) -> (d, n)` above `x = x.T` tells
+        of that statement alone.
+        """
+        if not segment.arrow or not line.comment.own_line or not self.labels.begins(placed):
+            return ()
+        function = self.tables.nodes[self.tables.function_scope(placed.scope)]
+        if not isinstance(function, Function):
+            return ()
+        given = {label for each in line.stated for label in each.segment.labels}
+        is_single = len(line.stated) == len(segment.taken) == 1
+        is_of_statement = is_single and (not given or any(each.name in given for each in targets[:1]))
+        if is_of_statement or not given <= {each.arg for each in arguments(function)}:
+            return ()
+        return self.anchors.signature(self.tables.by_node[function])
 
     @staticmethod
     def _claims_of_each(

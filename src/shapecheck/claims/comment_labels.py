@@ -71,7 +71,7 @@ class CommentLabels:
     def _place(self, scope: int, label: str, placed: PlacedStatement, *, above: bool) -> SiteKey:
         """Where to read a variable that is none of the statement's targets."""
         when: When = "before" if above or placed.compound or isinstance(placed.node, _LEAVES) else "after"
-        if when == "before" and label in self.tables.scopes[scope].parameters and self._begins(scope, placed):
+        if when == "before" and label in self.tables.scopes[scope].parameters and self.begins(placed):
             return SiteKey(
                 kind="param", scope=scope, position=None, name=label
             )  # so that it describes what the function takes
@@ -81,9 +81,10 @@ class CommentLabels:
                 return name_place(scope, label, later.node, "after", later.loop)
         return name_place(scope, label, placed.node, when, placed.loop)
 
-    def _begins(self, scope: int, placed: PlacedStatement) -> bool:
+    def begins(self, placed: PlacedStatement) -> bool:
         """Whether a function comes to this statement whenever it is called, before it does anything."""
-        body = self.tables.nodes[scope].body[:]
+        node = self.tables.nodes[self.tables.function_scope(placed.scope)]
+        body = node.body[:] if isinstance(node, Function) else []
         while body and body[0] is not placed.node:
             if not _does_nothing(body.pop(0)):
                 return False

@@ -40,10 +40,11 @@ class Segment:
     """Shapes that belong together: one, a list for a tuple, or alternatives. Offsets of the brackets count in the text.
 
     `labels` name the value, if anything does. `prose` counts the words in front beyond label and marker; `tail` is what
-    follows the last bracket.
+    follows the last bracket. Before an arrow stand the shapes `taken`.
     """
 
     shapes: tuple[Bracket, ...]
+    taken: tuple[Bracket, ...] = ()
     labels: tuple[str, ...] = ()
     marked: bool = False
     colon: bool = False
@@ -118,6 +119,7 @@ class _Open:
 
     def __init__(self, item: _BracketItem) -> None:
         self.items = [item]
+        self.taken: list[_BracketItem] = []
         self.lead = item.lead
         self.arrow = item.lead.arrow
         self.operation = False
@@ -128,6 +130,7 @@ class _Open:
         """Add a bracket, if it belongs to this segment."""
         joint = item.lead.joint
         if joint == "arrow" or (joint == "=" and self.operation):
+            self.taken = self.taken if self.arrow else self.items
             self.items = [item]
             self.arrow, self.operation, self.alternatives = True, False, False
             return True
@@ -173,6 +176,8 @@ class _Open:
         )
         if self.lead.spoiled and not self.arrow:
             return []
+        if all(_is_shape(replace(item, tail=""), segment, known, described) for item in self.taken):
+            segment = replace(segment, taken=tuple(item.bracket for item in self.taken))
         return [segment] if all(_is_shape(item, segment, known, described) for item in self.items) else []
 
 
