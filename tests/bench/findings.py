@@ -467,6 +467,55 @@ PACKAGES = (
         name="xlstm-jax", repository="https://github.com/NX-AI/xlstm-jax", origin="0f3ebc2d73", checked="xlstm_jax"
     ),
     Package(name="JAX-CORL", repository="https://github.com/nissymori/JAX-CORL", origin="d747dd8ad4", checked="algos"),
+    Package(name="gemma", repository="https://github.com/google-deepmind/gemma", origin="7691fd4e7f", checked="gemma"),
+    Package(
+        name="linsdex", repository="https://github.com/EddieCunningham/linsdex", origin="cb8cf0a0c9", checked="linsdex"
+    ),
+    Package(name="PGMax", repository="https://github.com/google-deepmind/PGMax", origin="741d532bb4", checked="pgmax"),
+    Package(
+        name="big_vision",
+        repository="https://github.com/google-research/big_vision",
+        origin="0127fb6b33",
+        checked="big_vision/models",
+    ),
+    Package(name="diffuse_nnx", repository="https://github.com/willisma/diffuse_nnx", origin="023afd23c7", checked="."),
+    Package(name="fae", repository="https://github.com/neverix/fae", origin="457136fb97", checked="src"),
+    Package(name="tx", repository="https://github.com/alexjackson1/tx", origin="29882efa0f", checked="tx"),
+    Package(
+        name="flumen-jax", repository="https://github.com/Marijn-dev/flumen-jax", origin="1e8f537644", checked="src"
+    ),
+    Package(name="goal-jax", repository="https://github.com/alex404/goal-jax", origin="4b957a6468", checked="src"),
+    Package(name="jax-gpt", repository="https://github.com/ultrons/jax-gpt", origin="67412732fd", checked="jax_gpt"),
+    Package(name="brax", repository="https://github.com/google/brax", origin="0b96d05632", checked="brax"),
+    Package(
+        name="ithaca", repository="https://github.com/google-deepmind/ithaca", origin="ced13193aa", checked="ithaca"
+    ),
+    Package(name="enn", repository="https://github.com/google-deepmind/enn", origin="da8ec7612d", checked="enn"),
+    Package(name="LapNet", repository="https://github.com/bytedance/LapNet", origin="65101311fd", checked="lapnet"),
+    Package(name="jaqmc", repository="https://github.com/bytedance/jaqmc", origin="07e01a7d17", checked="src"),
+    Package(
+        name="tapnet", repository="https://github.com/google-deepmind/tapnet", origin="c2cbab81cc", checked="tapnet"
+    ),
+    Package(
+        name="sglang-jax",
+        repository="https://github.com/sgl-project/sglang-jax",
+        origin="cddbf6f1cc",
+        checked="python/sgl_jax/srt/layers",
+    ),
+    Package(
+        name="maxdiffusion",
+        repository="https://github.com/AI-Hypercomputer/maxdiffusion",
+        origin="7cfb8801d4",
+        checked="src/maxdiffusion/models",
+    ),
+    Package(name="pcgrl-jax", repository="https://github.com/smearle/pcgrl-jax", origin="466e9ef253", checked="."),
+    Package(name="exojax", repository="https://github.com/HajimeKawahara/exojax", origin="ef541efd83", checked="src"),
+    Package(name="praxis", repository="https://github.com/google/praxis", origin="feeaff1991", checked="praxis/layers"),
+    Package(name="rheojax", repository="https://github.com/imewei/rheojax", origin="b79e79e732", checked="rheojax"),
+    Package(name="tunix", repository="https://github.com/google/tunix", origin="c7d8950f12", checked="tunix/models"),
+    Package(
+        name="hypernerf", repository="https://github.com/google/hypernerf", origin="d433ebeba4", checked="hypernerf"
+    ),
 )
 
 # The environment that the verdicts were read with (Python 3.12), for all packages together. What needs TensorFlow or

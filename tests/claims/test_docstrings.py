@@ -186,6 +186,9 @@ DESCRIPTIONS = {
     "weights of shape [n, k] (bf16/f32)": ["[n k]"],
     "array of shape (b, t) where b is the batch": ["[b t]"],
     "a (b, t) array": ["[b t]"],
+    # what it is called elsewhere, of many of them
+    "positions of shape (n, 2), where 2 is (x, y). Callers batch it as (b, n, 2).": ["[n 2]", "[b n 2]"],
+    "positions of shape (n, 2). Callers transpose it, to (b, 2, n).": ["[n 2]"],
     # nothing is plainly said of the value
     "array of shape (b, t) if causal, else None": [],
     "array of shape (b, t) or a scalar": [],

@@ -65,6 +65,12 @@ def _certainty(module):
         ("b, t = x.shape\n# x: [b] -> [b, t]\n# keys are static\ny = f(x)", "loose"),
         ("b, t = x.shape\n# Decode it -> (t, b)\ny = f(x)", "sure"),
         ("b, t = x.shape\n# Decode it -> (t, b)\ny = f(x)  # the codes", "sure"),
+        # what is said of a part that the statement changes, and then takes beside others
+        ("b, t = x.shape\n# expand x from (b, t) to (b, t, 1)\ny = concatenate([z, x[..., None]])", "loose"),
+        ("b, t = x.shape\n# expand x from (b, t) to (b, t, 1)\ny = z + x[..., None]", "loose"),
+        ("b, t = x.shape\n# expand x from (b, t) to (b, t, 1)\ny = x[..., None]", "sure"),
+        ("b, t = x.shape\n# expand y from (b, t) to (b, t, 1)\ny = concatenate([z, x[..., None]])", "sure"),
+        ("b, t = x.shape\n# stack x from (b, t) to (b, t, 2)\ny = stack([z, x], -1)", "sure"),
         ("rows = (1, 2)\nb, t = x.shape\nsize = (rows, x)  # (b, t)", "loose"),
     ],
 )

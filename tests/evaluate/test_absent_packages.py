@@ -146,3 +146,35 @@ def test_a_version_that_nobody_has_is_what_an_import_needs(tmp_path: Path) -> No
     assert any("it needs nowhere.__version__, which is not installed" in each.message for each in report.findings), (
         report
     )
+
+
+def test_the_missing_dependency_of_an_installed_package_is_named(tmp_path: Path) -> None:
+    """And a name that the failing line does not use is kept, though methods of the class on that line use it."""
+    installed = tmp_path / "site-packages" / "installed"
+    installed.mkdir(parents=True)
+    (installed / "__init__.py").write_text(
+        "import importlib\n\ndef __getattr__(name):\n    return importlib.import_module(f'installed.{name}')\n"
+    )
+    (installed / "losses.py").write_text("import nowhere\n\nclass Loss:\n    pass\n")
+    add = "import sys, pathlib\nsys.path.append(str(pathlib.Path(__file__).parent / 'site-packages'))\n"
+    (tmp_path / "direct.py").write_text(
+        f"{add}from installed.losses import Loss\n\ndef f(x):  # x: (n,)\n    return x\n"
+    )
+    (tmp_path / "late.py").write_text(
+        f"{add}import dataclasses\nimport installed\nimport jax.numpy as jnp\n"
+        "from jaxtyping import Array, Float\n\n"
+        "@dataclasses.dataclass\nclass Own(installed.losses.Loss):\n"
+        '    def f(self, x: Float[Array, "n"]):\n        return jnp.stack([x])\n\n'
+        "@dataclasses.dataclass\nclass Plain:\n    size: int\n\n"
+        'def g(x: Float[Array, "n"]) -> Float[Array, "3 n"]:\n    return jnp.stack([x, x])\n'
+    )
+    files = [tmp_path / "late.py", tmp_path / "direct.py"]
+    with contextlib.chdir(tmp_path):
+        report = check(files, load(files))
+    said = {(each.path, each.span.line): each.message for each in report.findings if each.code == "SC303"}
+    end = "it needs nowhere, which is not installed; what needs it was not evaluated"
+    assert said == {
+        ("direct.py", 3): f"import of installed.losses.Loss failed: {end}",
+        ("late.py", 4): f"import of installed failed: {end}",
+    }
+    assert [(each.code, each.span.line) for each in report.findings if each.severity == "error"] == [("SC203", 17)]

@@ -27,6 +27,28 @@ def all_of_them(x: Float[Array, "n d"], copies: int = 1):
     stack = jnp.stack([x] * copies)  # (copies, n, d)
     return stack[:copies]  # (copies, n, d)
 """,
+    # A default inside of an argument: what fails for other sizes is nobody's error, what fails for it as well is one.
+    "settings.py": """
+from dataclasses import dataclass
+
+@dataclass
+class Settings:
+    n_agents: int = 1
+
+def acting(settings: Settings):
+    actions = jnp.ones((1, 2)).reshape((1, settings.n_agents, -1))
+    return actions.sum(-1)  # shape: (1, n_agents)
+
+def stopped(settings: Settings):
+    actions = jnp.ones((1, 2)).reshape((1, settings.n_agents, -1))
+    if float(actions.sum()) > open("no such file"):  ~SC302
+        actions = -actions
+    return actions.sum(-1)  # shape: (1, n_agents)  ~unreached
+
+def broken(settings: Settings):
+    actions = jnp.ones((1, 3)).reshape((7, settings.n_agents, -1))  ~SC301
+    return actions.sum()  # shape: ()  ~unreached
+""",
     # What only some sizes let run says so, or divides: nobody's error.
     "particular.py": """
 def heads(x: Float[Array, "t d"], n_heads: int = 4) -> Float[Array, "n_heads t k"]:

@@ -16,6 +16,26 @@ from jaxtyping import Array, Float, Int, PyTree
 """
 
 CASES = {
+    # how many rows a table has nobody says, and who slices it may never ask for more; a number stays it
+    "tables.py": """
+class Positions(eqx.Module):
+    table: jax.Array
+
+    def __init__(self, n_positions: int, width: int):
+        self.table = jnp.zeros((n_positions, width))
+
+    def __call__(self, tokens: Int[Array, "time"]) -> Float[Array, "time width"]:  ~unreached
+        return self.table[: tokens.shape[0]]
+
+    def turned(self, tokens: Int[Array, "time"]) -> Float[Array, "width time"]:  ~SC203
+        return self.table[: tokens.shape[0]]
+
+    def of_more(self, tokens: Int[Array, "... time"]) -> Float[Array, "... time width"]:  ~unreached
+        return self.table[: tokens.shape[-1]]
+
+def cut(x: Float[Array, "time d"]) -> Float[Array, "time d"]:  ~SC203
+    return x[:48]
+""",
     # two integers of one kind are no one size
     "kinds.py": """
 def grid(height: int, width: int):

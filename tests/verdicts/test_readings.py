@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -205,6 +206,31 @@ def test_nor_where_an_annotation_leaves_them_out() -> None:
     seen = [('r Float[Array, "d"]', array("d", mapped=("b",))), ("y (n, m)", EACH)]
     result = read(ONE.format(': Float[Array, "d"]', "m"), [ROWS, *seen], parents={"f.g": "f"})
     assert result["y (n, m)"] == "bad rank"
+
+
+HEADS = "def f(x):\n    b, s, d = x.shape\n    y = g(x)  # (b, h, s, s)\n    z = g(x)  # {}\n"
+
+
+@pytest.mark.parametrize(
+    ("within", "comment", "verdict"),
+    [
+        (True, "(b, h, s, d)", "unknown"),  # the caller has heads behind the sequence: nothing tells their place here
+        (True, "(b, s, d)", "bad rank"),  # it is for one head, as this says
+        (False, "(b, h, s, d)", "bad rank"),  # mapped over the front, which is where a text has that axis
+    ],
+)
+def test_an_axis_that_was_mapped_from_within_may_stand_anywhere(within: bool, comment: str, verdict: str) -> None:
+    def one_head(*dims: str) -> ArrayValue:
+        return replace(array(*dims, mapped=("n",)), within=within)
+
+    seen = [("y (b, h, s, s)", one_head("b", "s", "s")), (f"z {comment}", one_head("b", "s", "d"))]
+    result = read(HEADS.format(comment), seen, names={"b": "b", "s": "s", "d": "d"})
+    assert result["y (b, h, s, s)"] == verdict
+
+
+def test_but_not_in_place_of_another() -> None:
+    seen = [("y (b, h, s, s)", replace(array("b", "s", mapped=("n",)), within=True))]
+    assert read(HEADS.format("..."), seen, names={"b": "b", "s": "s"})["y (b, h, s, s)"] == "bad rank"
 
 
 def test_what_fits_neither_one_example_nor_all_of_them_is_false() -> None:

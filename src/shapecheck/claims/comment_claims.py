@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from operator import itemgetter
 
 from shapecheck.claims.brackets import Bracket
+from shapecheck.claims.changed_operands import describes_operand
 from shapecheck.claims.claim_sites import Sites
 from shapecheck.claims.comment_labels import CommentLabels
 from shapecheck.claims.comment_lines import CommentLine, PlacedSegment, comment_span, read_lines
@@ -227,6 +228,9 @@ class CommentClaimReader:
         # A sentence above a statement is sure only of dims that are known.
         beside = not own or not (segment.prose or (segment.labels and not segment.generic))
         explicit = segment.explicit and beside and (not segment.prose or segment.marked)
+        if own and segment.arrow and segment.prose:
+            lead = line.comment.text.partition(segment.shapes[0].text)[0]
+            sure = sure and not describes_operand(lead, placed.node)
         names_part = segment.labels and not segment.generic and not segment.arrow
         part = "|".join(segment.labels) if names_part and (segment.colon or not segment.prose) else ""
         yield _Draft(

@@ -100,6 +100,8 @@ def read_shapes(
         if is_return and (in_order := _of_bullets(text, marked, count) or _in_order(text, marked, (), elements, count)):
             return [replace(each, unmarked=False) for each in in_order]
         found = list(_of_segments(text, marked, elements, is_return=is_return))
+        if len(found) == 1:
+            found += _with_more_axes(found[0], segments)
         return found or (list(_results(text, marked, count)) if is_return else [])
     plain = [*_unmarked_segments(text, segments, is_return=is_return, known=known)]
     if is_return and count > 1 and (in_order := _in_order(text, plain, segments, elements, count)):
@@ -107,6 +109,16 @@ def read_shapes(
     if not is_return:
         plain = _with_alternatives(text, plain)
     return [replace(each, unmarked=True) for each in _of_segments(text, plain, elements, is_return=is_return)]
+
+
+def _with_more_axes(first: DescribedShape, segments: Sequence[Segment]) -> Iterator[DescribedShape]:
+    """What is said later of the same value with axes in front: "of shape (n, 2); callers batch it as (batch, n, 2)"."""
+    rank = len(first.bracket.spec.dims)
+    for segment in segments:
+        for bracket in segment.shapes:
+            dims = bracket.spec.dims
+            if bracket.start > first.bracket.start and len(dims) > rank and dims[-rank:] == first.bracket.spec.dims:
+                yield replace(first, bracket=bracket)
 
 
 def named_shapes(text: str, names: Container[str]) -> Iterator[tuple[str, DescribedShape]]:

@@ -22,13 +22,15 @@ _NUMBER_TYPE = re.compile(r"(float|bfloat|int|uint|complex)(\d\w*)\Z")
 class ArrayValue:
     """An observed array: full dtype name, dims as text ("b", "48", "4*d"), sizes of mapped axes outermost first.
 
-    Around these there may be `hidden` ones: inside of a `jit` under `vmap`, no value shows which it has.
+    Around these there may be `hidden` ones: inside of a `jit` under `vmap`, no value shows which it has. `within` tells
+    whether one was taken from another place than the front, so that the front need not be where a text has it.
     """
 
     dtype: str
     shape: tuple[str, ...]
     mapped: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
+    within: bool = False
 
     def __str__(self) -> str:
         """`f32[8]`, as jaxprs have it."""

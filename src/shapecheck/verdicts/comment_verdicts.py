@@ -20,8 +20,10 @@ from shapecheck.verdicts.select_arrays import (
     alone,
     in_front,
     is_mapped,
+    is_mapped_within,
     mapped_axes,
     select_described,
+    within,
 )
 from shapecheck.verdicts.unify import natural_site, vague_name, vote
 
@@ -181,9 +183,10 @@ class CommentJudge:
     def _doubt(self, claim: Claim, observation: Observation, mismatch: Mismatch, turn: Turn | None) -> str:
         """Why a claim that fails may still be meant well; "" if it is plainly false."""
         value = observation.value
-        wholes = (replace(observation, value=whole) for whole in in_front(value))
+        everywhere = within(value) if self._maps_within else ()
+        wholes = (replace(observation, value=whole) for whole in itertools.chain(in_front(value), everywhere))
         if any(self._judge_readings(claim, w, turn) is None for w in wholes) and not self._speaks_of_one_example:
-            return "it fits only with the axes of vmap in front, and nothing else says that these are meant"
+            return "it fits only with the axes of vmap among its own, and nothing else says that these are meant"
         roles = _as_roles(parse_spec(claim.spec))
         if roles is not None and self._judge_readings(replace(claim, spec=str(roles)), observation, turn) is None:
             return "its names may be the roles of axes, as those before an equals sign are"
@@ -256,12 +259,24 @@ class CommentJudge:
         return agreeing >= _AGREEING
 
     @cached_property
+    def _maps_within(self) -> bool:
+        """Whether `vmap` took an axis of some value of this call from another place than the front.
+
+        Of what is computed from these no axis has a place of its own, and a text may have it wherever it likes.
+        """
+        return any(is_mapped_within(each.value) for seen in self.reader.seen.values() for each in seen)
+
+    @cached_property
     def _speaks_of_one_example(self) -> bool:
-        """Whether some claim of this call leaves out the axes of vmap: then those that name them mean others."""
+        """Whether some claim of this call leaves out the axes of vmap: then those that name them mean others.
+
+        Code that compares shapes can do nothing else, whatever its author has in mind.
+        """
         formal = [self.reader.module.claims[index] for index in sorted(self.reader.outcomes.good)]
         return any(
             claim in formal or self._judge_readings(claim, replace(each, value=alone(each.value)), None) is None
             for claim in (*formal, *self.claims.values())
+            if claim.notation != "code"
             if parse_spec(claim.spec).rank() is not None
             for each in self.reader.seen.get(claim.sites[0], ())
             if is_mapped(each.value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,8 +21,10 @@ SOME_VALUES = "it holds on one path, and fails on {fails}, which nothing says is
 SOME_INTEGERS = "it holds for some integers of its constructor, and fails for others"
 
 _GIVEN = ("test", "example", "config", "script", "run", SNIPPET)  # origins of arguments that the user wrote
+UP_TO = "it holds for {name} up to the length of an array that was made up, and nothing says that there may be more"
 OTHER_RANK = "it has another number of axes than was chosen for `...`, and holds for that one"
 _PARTICULAR = ("tie", "size", "rank")  # assumptions under which a claim was not seen for all sizes
+_LESSER = re.compile(r"min\((?P<one>[^(),]+), (?P<other>[^(),]+)\)")
 _LARGEST_STEP = 4  # between a size and one that follows from it
 
 
@@ -163,6 +166,8 @@ def _entry(modules: Mapping[str, Module], evaluations: Sequence[Evaluation], ver
             if isinstance(found, Contradiction):
                 if _holds_for_another_rank(modules, key, found, (each for each in every if each not in group)):
                     verdicts.unknown.setdefault(key, OTHER_RANK)
+                elif reach := _reach([m for each in every if key in each.results and (m := each.results[key].bad)]):
+                    verdicts.unknown.setdefault(key, reach)
                 else:
                     bad.setdefault(key, found)
             elif found is not None and not number:
@@ -239,6 +244,29 @@ def _verdict(
     if bad and not all(any(a.kind == "follows" for a in each.assumptions) for each in bad):
         verdicts.unknown.setdefault(key, MADE_UP)
     return None
+
+
+def _reach(seen: Sequence[Mismatch]) -> str:
+    """Up to which size a claim holds, if it fails only for more than there are rows in a table that we made.
+
+    Of `table[:time]`, which is `min(48, time)` long, the rows were invented where another invention has others. A limit
+    that stays what it is stands in the code: `x[:48]`.
+    """
+    axes = [(_size_at_fault(each), {bound.name: bound.size for bound in each.bound}) for each in seen]
+    for text, bound in axes:
+        found = _LESSER.fullmatch(text)
+        for limit, size in (found.group("one", "other"), found.group("other", "one")) if found is not None else ():
+            for name in (name for name, each in bound.items() if each == size and limit.isdigit()):
+                limits = {text: sizes.get(name, "") for text, sizes in axes if text.isdigit()}
+                longer = all(size.isdigit() and int(size) > int(text) for text, size in limits.items())
+                if len(limits) > 1 and limit in limits and longer:
+                    return UP_TO.format(name=name)
+    return ""
+
+
+def _size_at_fault(mismatch: Mismatch) -> str:
+    shape = mismatch.value.shape if isinstance(mismatch.value, ArrayValue) else ()
+    return shape[mismatch.axis] if mismatch.axis is not None and mismatch.axis < len(shape) else ""
 
 
 def _ends_there(module: Module, key: ClaimKey, each: EvaluationView) -> bool:

@@ -30,6 +30,7 @@ class SelectedArray:
 
 
 _KEY = re.compile(r"(?:^|[_.])(?:sub)?(?:key|rng|prng|seed)s?\d*$|^k\d*s?$", re.IGNORECASE)
+_MOST_PLACES = 24  # of mapped axes among those of a value
 OTHER_MEMBER = "another member of its union"
 """What a value is that a claim of a union does not speak of: so ends the text of the error."""
 
@@ -322,6 +323,11 @@ def mapped_axes(value: ArrayValue) -> Iterator[Axes]:
                 yield (*some, *value.mapped)
 
 
+def is_mapped_within(value: Value) -> bool:
+    """Whether `vmap` has taken an axis of an array in it from another place than the front."""
+    return any(array.within for array in arrays_in(value))
+
+
 def is_mapped(value: Value) -> bool:
     """Whether `vmap` has surely taken axes away from an array in it."""
     if isinstance(value, TreeValue):
@@ -334,6 +340,16 @@ def in_front(value: Value) -> Iterator[Value]:
     seen = {axes for array in arrays_in(value) for axes in mapped_axes(array)}
     for axes in sorted(seen):
         yield _with(value, axes)
+
+
+def within(value: Value) -> Iterator[Value]:
+    """An array as it can be outside of `vmap`, with mapped axes wherever they may stand."""
+    if isinstance(value, ArrayValue):
+        for axes in sorted(set(mapped_axes(value))):
+            rank = len(axes) + len(value.shape)
+            for places in itertools.islice(itertools.permutations(range(rank), len(axes)), _MOST_PLACES):
+                taken, rest = dict(zip(places, axes, strict=True)), iter(value.shape)
+                yield ArrayValue(value.dtype, tuple(taken[i] if i in taken else next(rest) for i in range(rank)))
 
 
 def alone(value: Value) -> Value:

@@ -29,6 +29,7 @@ from shapecheck.evaluate.inputs.data_arguments import NestedData, place_in, unpa
 from shapecheck.evaluate.inputs.entries import is_model, nearest, unwrap
 from shapecheck.evaluate.inputs.handed_on import descriptions_of
 from shapecheck.evaluate.inputs.later_results import LaterResults
+from shapecheck.evaluate.inputs.made_integers import DEFAULTS_KEPT
 from shapecheck.evaluate.inputs.name_hints import is_key
 from shapecheck.evaluate.inputs.nested_arguments import heads
 from shapecheck.evaluate.inputs.own_signature import without_cache
@@ -360,7 +361,8 @@ class CallBuilder:
             first = () if instance is None else (model,)
             named = [*specs, *optional]
             assignment = self._assignment(trial, {**constants, **known, **self.models.pinned}, named, divisors)
-            synthesis = self._synthesis(assignment, trial.invention, trial.choices)
+            variant = DEFAULTS_KEPT if trial.construction == DEFAULTS_KEPT else self.models.constructions[0]
+            synthesis = self._synthesis(assignment, trial.invention, trial.choices, variant)
             synthesis.integers.chosen.update(known)
             if construction is not None:
                 synthesis.integers.avoid(construction.integers)
@@ -388,6 +390,7 @@ class CallBuilder:
                 computed=assignment.computed,
                 built=construction.assignment.used_sizes() if construction is not None else (),
                 conditions=conditions,
+                defaults_replaced=synthesis.integers.defaults_replaced,
             )
 
         written = [ArgumentSpec(d.parameter, s, formal=False) for d in described.values() for s in (d.spec, *d.others)]
@@ -403,7 +406,7 @@ class CallBuilder:
             has_union=has_union and not vague,
             open_ranks=bool(made) or any(map(says_nothing, specs)),
             open_names=made_names | frozenset(free_names(filter(says_nothing, specs))),
-            constructions=(0,) if instance is None else self.models.constructions,
+            constructions=(0, DEFAULTS_KEPT) if instance is None else self.models.constructions,
             ranks=ranks_of(specs),
             defaults=defaults,
             varies=True,
@@ -427,8 +430,11 @@ class CallBuilder:
     def _apart(self) -> Apart:
         return Apart(frozenset(self.models.made.own or ()), self.models.made.dims)
 
-    def _synthesis(self, assignment: SizeAssignment, invention: int = 0, choices: Choices = ()) -> Synthesis:
-        return self.models.synthesis(assignment, self.models.constructions[0], invention, ArgumentChoices(choices))
+    def _synthesis(
+        self, assignment: SizeAssignment, invention: int = 0, choices: Choices = (), variant: int | None = None
+    ) -> Synthesis:
+        variant = self.models.constructions[0] if variant is None else variant
+        return self.models.synthesis(assignment, variant, invention, ArgumentChoices(choices))
 
     def _assignment(
         self, trial: Trial, known: Mapping[str, int], specs: Sequence[str], divisors: Sequence[int] = ()

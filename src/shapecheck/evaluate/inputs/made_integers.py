@@ -32,7 +32,8 @@ EVEN: Final = 2
 class IntegerChoices:
     """Chooses integers in one of the ways above, and notes each in `chosen` under its parameter's name.
 
-    Another `invention` has other sizes: what is the same for both does not depend on them. `kept` are defaults. What a
+    Another `invention` has other sizes: what is the same for both does not depend on them. `kept` are defaults, of
+    which some may be `defaults_replaced` by sizes. What a
     constructor takes is noted in `made` with its place: inside of the parameter `inside`. `choices` may have another
     size for one that only an instance in an argument takes.
     """
@@ -48,6 +49,7 @@ class IntegerChoices:
         self.variant, self.pinned, self.invention = variant, pinned, invention
         self.chosen: dict[str, int] = {}
         self.kept: dict[str, int] = {}
+        self.defaults_replaced = False
         self.constructs = False
         self.inside: list[str] = []
         self._choices = choices

@@ -265,7 +265,10 @@ class Synthesis:
             plain = isinstance(default, int) and not isinstance(default, bool) and name_hints.may_replace(name)
             if type(default) is int:
                 self.integers.kept.setdefault(name, default)
-            if name in self.integers.pinned or (constructing and variant != DEFAULTS_KEPT and plain):
+            if constructing and variant != DEFAULTS_KEPT and plain and name not in self.integers.pinned:
+                self.integers.defaults_replaced = True
+                return self.integers.choose(name)
+            if name in self.integers.pinned:
                 return self.integers.choose(name)
             if not (constructing and variant == OVER_NONE and default is None and admits_integer(annotation)):
                 return MISSING

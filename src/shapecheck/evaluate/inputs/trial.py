@@ -62,6 +62,7 @@ class BoundCall:
     otherwise. `inner_specs` are those of arrays inside of its arguments that name dims of their own. `computed` are
     the dims that follow from others, such as `n//2+1`, by the sizes that they have. `built` are the names that arrays
     given to the constructor have, with their sizes. In `conditions` the call counts those that it decided, by place.
+    `defaults_replaced` tells whether integers inside of its arguments have other sizes than their defaults.
     """
 
     call: Callable[[], None]
@@ -78,6 +79,7 @@ class BoundCall:
     computed: Mapping[int, SymbolicDim] = field(default_factory=dict)
     built: ChosenSizes = ()
     conditions: Counter[tuple[int, ...]] = field(default_factory=Counter)
+    defaults_replaced: bool = False
 
     def sizes(self) -> Sizes:
         """All sizes of the trial."""

@@ -12,7 +12,7 @@ from jax import export
 
 from shapecheck.evaluate.framework_protocol import is_holder
 from shapecheck.evaluate.probes.held_parts import held_part
-from shapecheck.evaluate.probes.vmap_axes import mapped_axes
+from shapecheck.evaluate.probes.vmap_axes import is_mapped_within, mapped_axes
 from shapecheck.model import ArrayValue, OtherValue, TreeValue, Value
 
 _LEAF_LIMIT = 2000  # a claim about a pytree of more leaves than this is about a whole model: not looked into
@@ -52,7 +52,8 @@ def _describe(value: Any, budget: list[int], hidden: Callable[[], tuple[str, ...
     budget[0] -= 1
     if is_array(value):
         unseen = hidden() if isinstance(value, jax.core.Tracer) else ()
-        return ArrayValue(dtype_name(value), tuple(str(d) for d in value.shape), mapped_axes(value), unseen)
+        shape, mapped = tuple(str(d) for d in value.shape), mapped_axes(value)
+        return ArrayValue(dtype_name(value), shape, mapped, unseen, bool(mapped) and is_mapped_within(value))
     if isinstance(value, (bool, int, float, complex)):
         return OtherValue(type(value).__name__, str(value))
     if export.is_symbolic_dim(value):

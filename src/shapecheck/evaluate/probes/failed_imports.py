@@ -13,7 +13,8 @@ import importlib.metadata
 import importlib.util
 import os
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Set
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Final
@@ -32,8 +33,8 @@ class FailedImports:
 
     def __init__(self, is_importing: Callable[[], bool]) -> None:
         self._is_importing = is_importing
-        self._lines: dict[str, dict[int, str]] = {}  # by file and line why it failed
-        self._useless: dict[str, set[int]] = {}  # of these, the lines of what was imported and fails when it is used
+        self._lines: dict[str, set[int]] = {}  # by file
+        self._useless: dict[str, dict[tuple[int, str], str]] = {}  # why what was imported there fails when it is used
         self._found: dict[str, dict[tuple[int, str], AbsentImport]] = {}
         self._uninstalled: set[str] = set()
 
@@ -43,7 +44,7 @@ class FailedImports:
 
     def admit(self, error: Exception, is_own: Callable[[str], bool]) -> bool:
         """Whether another import can do without what a statement of one of the project's own files did not find."""
-        frames = [(os.path.realpath(f.f_code.co_filename), line) for f, line in traceback.walk_tb(error.__traceback__)]
+        frames = [(_real_path(f.f_code.co_filename), line) for f, line in traceback.walk_tb(error.__traceback__)]
         own = [(file, line) for file, line in frames if is_own(file)]
         if not own or isinstance(error, MemoryError) or _OWN_CAUSE in str(error):
             return False
@@ -54,13 +55,15 @@ class FailedImports:
             return not known
         statements = {each.lineno: each for each in _import_statements(file)}
         if line not in statements and _is_importing(error, frames.index(own[-1])):
-            return self._replace_useless(error, file, statements.values(), _names_on(file, line))
-        if line not in statements or line in self._lines.get(file, {}):
+            # A class uses all that its methods name: what failed stands on the line of the error, in most cases.
+            used = (_names_on(file, line, line), _names_on(file, line, None))
+            return any(self._replace_useless(error, file, statements.values(), names) for names in used)
+        if line not in statements or line in self._lines.get(file, ()):
             return False
-        found = {line: _why(error)}
+        found = {line}
         if isinstance(error, ModuleNotFoundError):  # others that are as absent, before they are tried one by one
-            found = {**{n: "is not installed" for n, each in statements.items() if _is_absent(each)}, **found}
-        self._lines.setdefault(file, {}).update(found)
+            found |= {number for number, each in statements.items() if _is_absent(each)}
+        self._lines.setdefault(file, set()).update(found)
         return True
 
     def _replace_useless(
@@ -70,17 +73,17 @@ class FailedImports:
         statements: Iterable[ast.Import | ast.ImportFrom],
         names: Set[str],
     ) -> bool:
-        """Replace those statements that bind some of these names: whether there were any that still stood."""
-        useless = self._useless.setdefault(file, set())
-        bound = {
-            each.lineno
-            for each in statements
-            if names & {alias.asname or alias.name.partition(".")[0] for alias in each.names}
+        """Replace those imports that bind some of these names: whether there were any that still stood."""
+        useless = self._useless.setdefault(file, {})
+        found = {
+            (statement.lineno, each.whole): _why(error, each.whole)
+            for statement in statements
+            for each in _imports_of(statement)
+            if each.bound in names and (statement.lineno, each.whole) not in useless
         }
-        self._lines.setdefault(file, {}).update(dict.fromkeys(bound - useless, _why(error)))
-        new = bool(bound - useless)
-        useless |= bound
-        return new
+        useless.update(found)
+        self._lines.setdefault(file, set()).update(line for line, _ in found)
+        return bool(found)
 
     def find_distributions(self, name: str | None) -> Iterator[importlib.metadata.Distribution]:
         """A distribution for a project that asks for its own, and is not installed."""
@@ -89,7 +92,7 @@ class FailedImports:
 
     def replace_in(self, tree: ast.Module, file: str) -> ast.Module:
         """The tree of a file with the statements that failed replaced."""
-        lines = self._lines.get(os.path.realpath(file), {})
+        lines = self._lines.get(os.path.realpath(file), set())
         return _Replacement(lines).replace(tree) if lines else tree
 
     def serve(self, module: ModuleType, file: str) -> None:
@@ -100,7 +103,7 @@ class FailedImports:
         self._found[file] = {}
 
         def bind(line: int, name: str, part: str, is_alias: bool) -> object:
-            return self._bind(module, file, line, name, part, is_alias)
+            return self._bind(module, file, line, _ImportedName(name=name, part=part, is_alias=is_alias))
 
         vars(module)[IMPORTER] = bind
 
@@ -108,24 +111,37 @@ class FailedImports:
         """What the statements of a file did not find, when it was imported without."""
         return tuple(self._found.get(file, {}).values())
 
-    def _bind(self, module: ModuleType, file: str, line: int, name: str, part: str, is_alias: bool) -> object:
+    def _bind(self, module: ModuleType, file: str, line: int, wanted: _ImportedName) -> object:
         """What a replaced statement binds: that which it names, where it is there, and else a stand-in."""
-        whole = f"{name}.{part}" if part else name
-        if line in self._useless.get(file, ()):
-            why = self._lines[file][line]
+        name, part, whole = wanted.name, wanted.part, wanted.whole
+        why = self._useless.get(file, {}).get((line, whole))
+        if why is not None:
             self._found[file][line, whole] = AbsentImport(line=line, name=whole, why=why)
             return StandIn(whole.lstrip("."), why, self._is_importing)
         try:
-            return _import_part(name, part, is_alias, module.__spec__.parent if module.__spec__ is not None else None)
+            return _import_part(wanted, module.__spec__.parent if module.__spec__ is not None else None)
         except Exception as error:
-            why = _why(error)
+            why = _why(error, whole)
             top = whole.lstrip(".") if name.startswith(".") else whole.partition(".")[0]
             named = top if isinstance(error, ModuleNotFoundError) and error.name == top else whole
-            if isinstance(error, ModuleNotFoundError) and named != top and _is_there(top):
-                why = f"is not in this version of {top}"
             self._found[file][line, named] = AbsentImport(line=line, name=named, why=why)
-            bound = whole if part or is_alias else top
+            bound = whole if part or wanted.is_alias else top
             return StandIn(bound.lstrip("."), why, self._is_importing)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ImportedName:
+    """One name that an import statement binds: a module, or a part of one."""
+
+    name: str
+    part: str
+    is_alias: bool
+    bound: str = ""
+
+    @property
+    def whole(self) -> str:
+        """The dotted name of what is imported."""
+        return f"{self.name}.{self.part}" if self.part else self.name
 
 
 class _UninstalledProject(importlib.metadata.Distribution):
@@ -143,34 +159,46 @@ class _UninstalledProject(importlib.metadata.Distribution):
         return Path(path)
 
 
+def _real_path(file: str) -> str:
+    """The real path of a file; importlib's own frames are of none, and are not in the current folder."""
+    return file if file.startswith("<") else os.path.realpath(file)
+
+
 def _is_importing(error: Exception, place: int) -> bool:
     """Whether a module was being imported behind one place of a traceback."""
     names = [frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)]
     return "<module>" in names[place + 1 :]
 
 
-def _names_on(file: str, line: int) -> frozenset[str]:
-    """The names that the statement of a module's body on a line uses."""
+def _names_on(file: str, line: int, only: int | None) -> frozenset[str]:
+    """The names that the statement of a module's body on a line uses, or those of one line of it `only`."""
     for node in _statements(file):
         if node.lineno <= line <= (node.end_lineno or node.lineno):
-            return frozenset(each.id for each in ast.walk(node) if isinstance(each, ast.Name))
+            names = (each for each in ast.walk(node) if isinstance(each, ast.Name))
+            return frozenset(each.id for each in names if only in (None, each.lineno))
     return frozenset()
 
 
-def _import_part(name: str, part: str, is_alias: bool, package: str | None) -> object:
+def _import_part(wanted: _ImportedName, package: str | None) -> object:
+    name, part = wanted.name, wanted.part
     found = importlib.import_module(name, package)
     if not part:
-        return found if is_alias else importlib.import_module(name.partition(".")[0])
+        return found if wanted.is_alias else importlib.import_module(name.partition(".")[0])
     if hasattr(found, part):
         return getattr(found, part)
     return importlib.import_module(f"{name}.{part}" if name.strip(".") else f"{name}{part}", package)
 
 
-def _why(error: Exception) -> str:
-    if isinstance(error, ModuleNotFoundError):
-        return "is not installed"
-    said = (str(error).splitlines() or [""])[0]
-    return f"cannot be imported ({type(error).__name__}{f': {said}' if said else ''})"
+def _why(error: Exception, whole: str) -> str:
+    """Why the import of a dotted name failed, or its use: what is missing may be what an installed package needs."""
+    if not isinstance(error, ModuleNotFoundError):
+        said = (str(error).splitlines() or [""])[0]
+        return f"cannot be imported ({type(error).__name__}{f': {said}' if said else ''})"
+    missing = error.name or whole
+    top = missing.partition(".")[0]
+    why = f"is not in this version of {top}" if missing != top and _is_there(top) else "is not installed"
+    is_itself = whole.startswith(".") or f"{whole}.".startswith(f"{missing}.")
+    return why if is_itself else f"needs {missing}, which {why}"
 
 
 def _import_statements(file: str) -> Iterator[ast.Import | ast.ImportFrom]:
@@ -185,6 +213,16 @@ def _import_statements(file: str) -> Iterator[ast.Import | ast.ImportFrom]:
                 yield node
         elif isinstance(node, ast.Import):
             yield node
+
+
+def _imports_of(node: ast.Import | ast.ImportFrom) -> Iterator[_ImportedName]:
+    module = "." * node.level + (node.module or "") if isinstance(node, ast.ImportFrom) else ""
+    for each in node.names:
+        if module:
+            yield _ImportedName(name=module, part=each.name, is_alias=True, bound=each.asname or each.name)
+        else:
+            bound = each.asname or each.name.partition(".")[0]
+            yield _ImportedName(name=each.name, part="", is_alias=each.asname is not None, bound=bound)
 
 
 def _statements(file: str) -> list[ast.stmt]:
@@ -212,7 +250,7 @@ def _is_there(name: str) -> bool:
 class _Replacement(ast.NodeTransformer):
     """Puts calls of `IMPORTER` in the place of import statements on some lines."""
 
-    def __init__(self, lines: Mapping[int, str]) -> None:
+    def __init__(self, lines: Set[int]) -> None:
         self._lines = lines
 
     def replace(self, tree: ast.Module) -> ast.Module:
@@ -221,20 +259,18 @@ class _Replacement(ast.NodeTransformer):
         return ast.fix_missing_locations(tree)
 
     def visit_Import(self, node: ast.Import) -> list[ast.stmt] | ast.stmt:
-        if node.lineno not in self._lines:
-            return node
-        return [
-            self._call(node, each.asname or each.name.partition(".")[0], each.name, "", each.asname is not None)
-            for each in node.names
-        ]
+        return self._calls(node)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> list[ast.stmt] | ast.stmt:
-        if node.lineno not in self._lines or any(alias.name == "*" for alias in node.names):
-            return node
-        module = "." * node.level + (node.module or "")
-        return [self._call(node, each.asname or each.name, module, each.name, True) for each in node.names]
+        return node if any(alias.name == "*" for alias in node.names) else self._calls(node)
 
-    def _call(self, node: ast.stmt, target: str, name: str, part: str, is_alias: bool) -> ast.stmt:
-        arguments: list[ast.expr] = [ast.Constant(each) for each in (node.lineno, name, part, is_alias)]
+    def _calls(self, node: ast.Import | ast.ImportFrom) -> list[ast.stmt] | ast.stmt:
+        if node.lineno not in self._lines:
+            return node
+        return [self._call(node, each) for each in _imports_of(node)]
+
+    def _call(self, node: ast.stmt, wanted: _ImportedName) -> ast.stmt:
+        given = (node.lineno, wanted.name, wanted.part, wanted.is_alias)
+        arguments: list[ast.expr] = [ast.Constant(each) for each in given]
         call = ast.Call(func=ast.Name(IMPORTER, ast.Load()), args=arguments, keywords=[])
-        return ast.copy_location(ast.Assign(targets=[ast.Name(target, ast.Store())], value=call), node)
+        return ast.copy_location(ast.Assign(targets=[ast.Name(wanted.bound, ast.Store())], value=call), node)

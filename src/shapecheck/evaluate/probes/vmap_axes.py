@@ -28,6 +28,11 @@ def mapped_axes(value: object) -> tuple[str, ...]:
     return tuple(reversed(sizes))
 
 
+def is_mapped_within(value: object) -> bool:
+    """Whether `vmap` took an axis away from another place of `value` than the front."""
+    return any(mapped_axis(tracer) not in (None, 0) for tracer, _ in nested_tracers(value))
+
+
 class VmapFrames:
     """Finds the `vmap`s around a frame whose axes no value shows any more, because a `jit` or a loop traces it anew."""
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
 from shapecheck.evaluate.inputs.choices import as_assumption, is_case_key
-from shapecheck.evaluate.inputs.made_integers import ALL_EQUAL, AS_CALLED
+from shapecheck.evaluate.inputs.made_integers import ALL_EQUAL, AS_CALLED, DEFAULTS_KEPT
 from shapecheck.evaluate.inputs.size_assignment import SQUARES, UNNAMED
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError, NotCalledError
 from shapecheck.evaluate.inputs.trial import CallSpec, SearchResult, Trial, TrialOutcome
@@ -61,6 +61,8 @@ class EntrySearch:
         for construction in self._call_spec.constructions:
             if construction == AS_CALLED and first is not None:
                 break  # sizes that are equal by chance excuse nothing
+            if construction == DEFAULTS_KEPT and first is not None and not self._replaces_defaults(first):
+                continue
             try:
                 found = self._try(Trial(mode="sized", construction=construction))
             except NotCalledError as error:
@@ -73,6 +75,8 @@ class EntrySearch:
                 break
             if found.ok:
                 return tuple(self._result(outcome) for outcome in found.ok)
+            if construction == DEFAULTS_KEPT and self._call_spec.relations and _ends_elsewhere(first, found):
+                first = found  # what ends it with other sizes is no matter to who keeps the defaults
             first = first or found
         chosen = self._other_choices(first, problem)
         if chosen.ok:
@@ -82,6 +86,11 @@ class EntrySearch:
                 raise problem
             return ()
         return self._failure_evaluations(first)
+
+    def _replaces_defaults(self, first: SearchResult) -> bool:
+        """Whether some defaults may be kept instead: of the model's constructor, or in what an argument is made of."""
+        calls = [each.bound_call for each in first.failed]
+        return not self._call_spec.relations or any(each is None or each.defaults_replaced for each in calls)
 
     def numbers(self) -> Trial | None:
         """The first trial with numbers that evaluates, or that comes to where it needs values; None if none does.
@@ -252,3 +261,12 @@ def _add_assumption(found: TrialOutcome, assumption: Assumption) -> TrialOutcome
         return found
     assumptions = (*found.bound_call.assumptions, assumption)
     return dataclasses.replace(found, bound_call=dataclasses.replace(found.bound_call, assumptions=assumptions))
+
+
+def _ends_elsewhere(first: SearchResult | None, found: SearchResult) -> bool:
+    """Whether none of these runs ended where the first ones did."""
+    return (
+        bool(found.failed)
+        and first is not None
+        and {o.place for o in first.failed}.isdisjoint(o.place for o in found.failed)
+    )

@@ -28,7 +28,7 @@ from shapecheck.evaluate.framework_protocol import is_state, is_wrapper, pytree_
 from shapecheck.evaluate.inputs.failure_reasons import is_own
 from shapecheck.evaluate.probes.monkeypatch import patch_attribute, subclasses
 from shapecheck.evaluate.probes.recorder import Recorder, Watch
-from shapecheck.evaluate.probes.vmap_axes import VmapFrames, mapped_axes
+from shapecheck.evaluate.probes.vmap_axes import VmapFrames, is_mapped_within, mapped_axes
 from shapecheck.evaluate.stages.stage_cost import REUSED
 
 Signature = tuple[tuple[tuple[object, ...], str, bool], ...]
@@ -297,7 +297,8 @@ class RepeatedCalls(Watch):
 
             def call_key(tracers: Sequence[object]) -> Hashable:
                 hidden = self._surroundings.hidden_axes(frame)
-                return tuple(map(mapped_axes, tracers)), hidden, self._constructor_sizes(self_)
+                mapped = tuple((mapped_axes(each), is_mapped_within(each)) for each in tracers)
+                return mapped, hidden, self._constructor_sizes(self_)
 
             return self._once.call(plain, (self_, *args), kwargs, extra_key=call_key)[0]
 
