@@ -63,7 +63,7 @@ def in_docstring(x: Float[Array, "b d"], key=None):
     Args:
         key: array of shape (k, d).
     '''
-    return x if key is None else x @ key.T  # (b, d)
+    return x if key is None else x @ key.T  # (b, d)  ~SC201
 """,
     # With a key it runs, so that all of it is seen.
     "given.py": """

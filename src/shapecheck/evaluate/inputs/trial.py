@@ -124,9 +124,8 @@ class CallSpec:
     attempts: int = 240
     seconds: float = 20.0
     parameters: int = 0
-
     def model_axes(self, outcome: TrialOutcome) -> int | None:
-        """How many axes the model's own arrays have for a variadic dim of its arguments, None if there is no such dim."""
+        """How many axes the model's own arrays have for a variadic dim of its arguments, None without such a dim."""
         own = {name for name, _ in outcome.bound_call.shared} if outcome.bound_call is not None else set[str]()
         for name in (each.removeprefix("*") for each in self.signature.variadics() if each.startswith("*")):
             if f"{name}0" in own:
