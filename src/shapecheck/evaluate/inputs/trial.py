@@ -124,6 +124,7 @@ class CallSpec:
     attempts: int = 240
     seconds: float = 20.0
     parameters: int = 0
+
     def model_axes(self, outcome: TrialOutcome) -> int | None:
         """How many axes the model's own arrays have for a variadic dim of its arguments, None without such a dim."""
         own = {name for name, _ in outcome.bound_call.shared} if outcome.bound_call is not None else set[str]()
