@@ -175,6 +175,7 @@ NOTHING = [
 
 HEDGED = [
     "usually of shape (b, t)",
+    "of shape batch_shape + (n, n)",
     "typically (batch, t)",
     "e.g. of shape (b, t)",
     "for example of shape (b, t)",

@@ -146,6 +146,7 @@ class _LeadReader:
         if marked and self.tokens[-1:] == ["("] and len(self.tokens) > 1:
             self.tokens.pop()  # `x (shape [b, t])`
         spoiled = spoiled or _PLACES.search(" ".join(words)) is not None
+        is_rest = self.first and words[-1:] == ["+"] and words[-2:-1] != []  # `batch_shape + (n, n)`
         labels = self._take_labels()
         is_part = self.tokens[-1:] == ["of"] and not _PARTS.isdisjoint(word.lower() for word in self.tokens[-2:-1])
         if labels and colon and self.tokens[-1:] == ["where"]:
@@ -171,7 +172,7 @@ class _LeadReader:
             generic=bool(labels) and lowered <= _GENERIC,
             each=not {"each", "every", "all"}.isdisjoint(words),
             hedged=not _HEDGES.isdisjoint(words) or _HEDGING.search(" ".join(words)) is not None,
-            spoiled=is_part or ((spoiled or assigned) and not (marked or arrow)),
+            spoiled=is_part or is_rest or ((spoiled or assigned) and not (marked or arrow)),
         )
 
     def _take_marker(self) -> tuple[bool, bool, bool]:

@@ -116,6 +116,10 @@ class ArgumentChoices:
         """One of the members of a union of arrays that have different numbers of axes."""
         return self._choose(f"{place} member", members[0], members[1:])
 
+    def length(self, place: str, usual: int, others: tuple[int, ...]) -> int:
+        """How long a sequence is of which nobody says that."""
+        return int(self._choose(f"{place} length", str(usual), tuple(map(str, others))))
+
     def text(self, place: str, texts: tuple[str, ...]) -> str:
         """One of the texts that the code knows."""
         return self._choose(f"{place} text", texts[0], texts[1:])
@@ -152,6 +156,11 @@ def is_rank_key(key: str) -> bool:
 def is_member_key(key: str) -> bool:
     """Whether it is the key of the choice of a member of a union."""
     return key.endswith(" member")
+
+
+def is_length_key(key: str) -> bool:
+    """Whether it is the key of the choice of a sequence's length."""
+    return key.endswith(" length")
 
 
 def is_case_key(key: str) -> bool:

@@ -53,6 +53,7 @@ _STAND_INS = (
     (KEEPS_NO_AXIS, total),
 )
 _ITEMS = 3  # of an iterator that is made up
+_LENGTH, _OTHER_LENGTHS = 2, (1, 3)  # of a sequence that is made up
 INVENTIONS = len(_STAND_INS)
 """How often what nothing describes can be made up otherwise; from the second time on arrays and integers are alike."""
 
@@ -369,14 +370,16 @@ class ValueSynthesis:
         if origin is tuple and arguments and Ellipsis not in arguments:
             return tuple(self.value(a, f"{name}") for a in arguments)
         element = arguments[0] if arguments else Any
+        length = self.choices.length(self.place(name), _LENGTH, _OTHER_LENGTHS)
         if element is int and name_hints.particular_size(name) is None:  # such as the widths of layers: all differ
             # None of them has the name alone, which a dim may mean for how many there are.
-            names = (name if name in self.integers.pinned else f"{name}[0]", f"{name}[1]")
+            first = name if name in self.integers.pinned else f"{name}[0]"
+            names = (first, *(f"{name}[{number}]" for number in range(1, length)))
             values: list[object] = [self.integers.choose(each) for each in names]
         elif element is str:  # names of several things
-            values = [self._text(name), self._text(f"{name}[1]")]
+            values = [self._text(name), *(self._text(f"{name}[{number}]") for number in range(1, length))]
         else:
-            values = [self.value(element, name), self.value(element, name)]
+            values = [self.value(element, name) for _ in range(length)]
         self.lengths.add(len(values))
         return values if origin is list else tuple(values)
 

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from shapecheck.evaluate.inputs.choices import NO_OPTIONS, Choices, Options
+from shapecheck.evaluate.inputs.choices import NO_OPTIONS, Choices, Options, is_length_key
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trial import SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
@@ -128,7 +128,7 @@ def _changed_trials(step: _Step) -> Iterator[Trial]:
     """The trial with one more choice, first of arguments that the failure names."""
     chosen = dict(step.trial.choices)
     for key in step.options.named_in(step.message, step.arrays):
-        for option in step.options.others[key] if key not in chosen else ():
+        for option in step.options.others[key] if key not in chosen and not is_length_key(key) else ():
             yield dataclasses.replace(step.trial, choices=(*step.trial.choices, (key, option)))
 
 

@@ -7,7 +7,7 @@ import itertools
 import re
 from collections.abc import Sequence
 
-from shapecheck.evaluate.inputs.choices import GIVEN, NO_OPTIONS, is_member_key, is_value_key
+from shapecheck.evaluate.inputs.choices import GIVEN, NO_OPTIONS, is_length_key, is_member_key, is_value_key
 from shapecheck.evaluate.inputs.made_integers import ALL_EQUAL, EVEN, ODD
 from shapecheck.evaluate.inputs.size_assignment import DIVISIBLE, SQUARES, Substitution
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
@@ -25,6 +25,7 @@ _HOLDS_NOTHING = re.compile(
     r"\bempty (?:axis|array|sequence)|zero-size array|need at least one array|\((?:\d+, ?)*0[,)]", re.IGNORECASE
 )
 _NUMBERS = re.compile(r"\d+")
+_SIZES = re.compile(r"[\d,() ]+")
 _SEVERAL = 2  # axes of a variadic dim, which then are more than one
 _MEMBER, _MEMBER_SECONDS = 120, 2.0  # attempts and seconds for one member of a union
 _LEAST_FAILURES = 2  # assignments of different sizes that must fail alike
@@ -90,7 +91,7 @@ class CodeErrors:
         if meets_product(failed) or meets_itself(failed[0]) or meets_inside(failed[0]) or self._follows_open(failed[0]):
             return None
         is_error = self._fails_alike(failed[0]) and self._fails_complete(failed[0]) and self._fails_as_any(found)
-        return failed[0] if is_error else None
+        return failed[0] if is_error and self._fails_for_any_length(failed[0]) else None
 
     def _is_one_place(self, failed: Sequence[TrialOutcome]) -> bool:
         """Whether all runs failed on one line: those with as many axes for a variadic dim that has a name.
@@ -159,6 +160,20 @@ class CodeErrors:
         if whole is not None and whole.ok:
             return False
         return error.failure is None or not _EMPTY.search(error.failure.message)
+
+    def _fails_for_any_length(self, error: TrialOutcome) -> bool:
+        """Whether it is no matter how long the sequences are that were made up: `padding: Sequence[tuple[int, int]]`.
+
+        Others let the code run, or come to something else that does not fit, if they are what does not fit.
+        """
+        others = error.bound_call.options.others if error.bound_call is not None else {}
+        keys = [key for key in others if is_length_key(key)]
+        for options in zip(*(others[key] for key in keys), strict=True):
+            choices = (*error.trial.choices, *zip(keys, options, strict=True))
+            other = self._attempts.run_if_possible(dataclasses.replace(error.trial, choices=choices))
+            if other is not None and (other.ok or (_is_shape_error(other) and not _is_same_error(other, error))):
+                return False
+        return True
 
     def _fails_as_any(self, found: SearchResult) -> bool:
         """Whether no member of a union fits, whatever is tied: the code rarely treats them all alike.
@@ -300,3 +315,9 @@ class CodeErrors:
 
 def _is_shape_error(outcome: TrialOutcome) -> bool:
     return outcome.failure is not None and outcome.failure.kind == "shape"
+
+
+def _is_same_error(one: TrialOutcome, other: TrialOutcome) -> bool:
+    """Whether two runs ended on one line with the same words, whatever the sizes."""
+    words = {_SIZES.sub("", each.failure.message) for each in (one, other) if each.failure is not None}
+    return one.place == other.place and len(words) == 1

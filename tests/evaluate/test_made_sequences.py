@@ -1,0 +1,38 @@
+"""How long a made-up sequence is nobody says: what does not fit for that reason alone is no error of the code."""
+
+from __future__ import annotations
+
+import pytest
+
+HEAD = """
+from collections.abc import Sequence
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+"""
+
+CASES = {
+    "sequences.py": """
+def padded(x: Float[Array, "c n"], padding: Sequence[tuple[int, int]]):
+    return jnp.pad(x[None], [(0, 0), (0, 0), *padding])
+
+def wrong(x: Float[Array, "c n"], w: Float[Array, "c n"], counts: Sequence[int]):
+    y = x @ w ~SC305
+    return jnp.broadcast_to(y, (*counts, *y.shape))
+
+def two(x: Float[Array, "c n"], w: Float[Array, "c n"], counts: Sequence[int]):
+    a, b = counts
+    y = x @ w ~SC305
+    return jnp.broadcast_to(y, (a, b, *y.shape))
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(check_folder):
+    return check_folder({name: HEAD + text for name, text in CASES.items()})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_errors(folder, name):
+    case = folder.cases[name]
+    assert [mark for mark in case.actual if mark[1] not in ("unreached", "SC302")] == case.expected, case.details
