@@ -171,11 +171,11 @@ NOTHING = [
     "(1, n)    (d, n)",
     "[in steps]",
     "[see batch size]",
+    "of shape batch_shape + (n, n)",
 ]
 
 HEDGED = [
     "usually of shape (b, t)",
-    "of shape batch_shape + (n, n)",
     "typically (batch, t)",
     "e.g. of shape (b, t)",
     "for example of shape (b, t)",

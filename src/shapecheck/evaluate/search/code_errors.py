@@ -164,10 +164,11 @@ class CodeErrors:
     def _fails_for_any_length(self, error: TrialOutcome) -> bool:
         """Whether it is no matter how long the sequences are that were made up: `padding: Sequence[tuple[int, int]]`.
 
-        Others let the code run, or come to something else that does not fit, if they are what does not fit.
+        Others let the code run, or come to something else that does not fit, if they are what does not fit. Those of
+        constructors may be what there are layers of: of a model with fewer of them, less can fail.
         """
         others = error.bound_call.options.others if error.bound_call is not None else {}
-        keys = [key for key in others if is_length_key(key)]
+        keys = [key for key in others if is_length_key(key) and "." not in key]
         for options in zip(*(others[key] for key in keys), strict=True):
             choices = (*error.trial.choices, *zip(keys, options, strict=True))
             other = self._attempts.run_if_possible(dataclasses.replace(error.trial, choices=choices))
