@@ -516,6 +516,17 @@ PACKAGES = (
     Package(
         name="hypernerf", repository="https://github.com/google/hypernerf", origin="d433ebeba4", checked="hypernerf"
     ),
+    Package(name="bijx", repository="https://github.com/mathisgerdes/bijx", origin="99bab7505f", checked="src/bijx"),
+    Package(name="serket", repository="https://github.com/ASEM000/serket", origin="f5c9ddc31c", checked="serket"),
+    Package(
+        name="pdequinox", repository="https://github.com/Ceyron/pdequinox", origin="4cc1f53a95", checked="pdequinox"
+    ),
+    Package(
+        name="jaxoplanet",
+        repository="https://github.com/exoplanet-dev/jaxoplanet",
+        origin="6972b779fd",
+        checked="src/jaxoplanet",
+    ),
 )
 
 # The environment that the verdicts were read with (Python 3.12), for all packages together. What needs TensorFlow or
