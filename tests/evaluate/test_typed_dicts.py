@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 HEAD = """
-from typing import TypedDict
+from typing import Generic, TypedDict, TypeVar
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 """
@@ -54,6 +54,16 @@ class Tree(TypedDict):
 
 def leaf_of(tree: Tree) -> Float[Array, "n"]: ~unreached
     return tree["leaf"]
+
+T = TypeVar("T")
+
+class Boxed(TypedDict, Generic[T]):
+    value: T
+    scale: Float[Array, "n"]
+
+def scaled(x: Boxed[Float[Array, "n d"]]) -> Float[Array, "n d"]: ~unreached
+    value = x["value"] * x["scale"][:, None]  # (n, d)
+    return value
 
 class Weighted(TypedDict, total=False):
     x: Float[Array, "n d"]

@@ -162,7 +162,7 @@ def _with_variables(tables: Tables, used: set[str], paths: PathReader) -> Iterat
     for scope, node in zip(tables.scopes, tables.nodes, strict=True):
         own = tuple(sorted(sizes.get(scope.index, set()) & used)) if isinstance(node, Function) else ()
         changing = rebound(node) if isinstance(node, Function) else ()
-        if not scope.qualname.endswith("__init__"):
+        if scope.qualname.rpartition(".")[2] != "__init__":
             changing = tuple(name for name in changing if name in used)
         yield replace(scope, rebound=changing, sizes=own, switches=paths.switches(scope.index))
 

@@ -180,7 +180,7 @@ class ValueSynthesis:
         pairs = zip(getattr(origin, "__parameters__", ()), meant, strict=False)
         self._types = {**before, **{each: one for each, one in pairs if not isinstance(one, typing.TypeVar)}}
         try:
-            return self._plain(origin, name)
+            return self.value(origin, name)
         finally:
             self._types = before
 
