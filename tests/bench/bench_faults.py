@@ -9,6 +9,7 @@ is each run that changed what is said of a second file, said something untrue, o
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -27,7 +28,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, fault_runs(Path(folder)) as runs:
         before = runs.run()
         places = runs.functions()[:: options.every]
-        for place in places:
+        for number, place in enumerate(places, 1):
+            print(f"{number} of {len(places)}, {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
             for error in options.error or ERRORS:
                 try:
                     found = verdict(runs.with_fault(place, error), before, error)
