@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
@@ -47,15 +47,25 @@ class _Draft:
 
 
 class CommentClaimReader:
-    """Reads the comments of one file. `known` are names of dims; those in marked comments are added."""
+    """Reads the comments of one file. `known` are names of dims; those in marked comments are added.
+
+    What a text of the file has `taught` to be an axis helps to read others, and makes none of them sure.
+    """
 
     def __init__(
-        self, source: SourceText, tables: Tables, sites: Sites, known: set[str], new_group: Callable[[], int]
+        self,
+        source: SourceText,
+        tables: Tables,
+        sites: Sites,
+        known: set[str],
+        taught: Set[str],
+        new_group: Callable[[], int],
     ) -> None:
         self.source = source
         self.tables = tables
         self.sites = sites
         self.known = known
+        self.taught = taught
         self.new_group = new_group
         self.labels = CommentLabels(tables)
         self._owners: Mapping[Comment, CommentOwner] = {}
@@ -65,7 +75,7 @@ class CommentClaimReader:
 
     def claims(self) -> list[Claim]:
         """All claims of comments, in order."""
-        lines, self.problems = read_lines(self.source.comments, self.known)
+        lines, self.problems = read_lines(self.source.comments, self.known | self.taught)
         owned = self._read_owners([line.comment for line in lines])
         self._owners = owned.owners
         self.anchors = CommentTargets(self.source, self.tables, self._owners)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from shapecheck.claims.brackets import Bracket
 from shapecheck.claims.comment_text import Segment, read_comment
-from shapecheck.claims.unmarked_shapes import is_unmarked_shape
+from shapecheck.claims.unmarked_shapes import is_listed_shape, is_unmarked_shape
 
 _SENTENCE = re.compile(r"(?<=[.;])\s+(?=[A-Z(`])|\n\s*[-*]\s")
 # Words that make the shape that of something else, or hold only at times.
@@ -48,6 +48,10 @@ _ENTRY_LINE = re.compile(
 )
 _SUBJECT = re.compile(
     r"(?:^|[\s(`'\"*])(?P<name>[A-Za-z_]\w*)[`'\"*]*\s+(?:is|has|have|must\s+have|must\s+be)\s+(?:[\w-]+\s+){0,5}$"
+)
+_LISTED = re.compile(
+    r"(?:^|[\s(`'\"*])(?P<names>[A-Za-z_]\w*[`'\"*]*(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)[`'\"*]*[A-Za-z_]\w*[`'\"*]*)*)"
+    r"\s+(?:is|are)\s+(?:(?:both|each|all)\s+)?[`'\"]*$"
 )
 # "Cut images of shape (b, h, w, 3) into patches": what is cut is the argument, what is made is none.
 _OBJECT = re.compile(r"(?:^|[\s(`'\"*])(?P<name>[A-Za-z_]\w*)[`'\"*]*\s+(?:of|with|having)\s+(?:the\s+)?$")
@@ -121,8 +125,16 @@ def _with_more_axes(first: DescribedShape, segments: Sequence[Segment]) -> Itera
                 yield replace(first, bracket=bracket)
 
 
-def named_shapes(text: str, names: Container[str]) -> Iterator[tuple[str, DescribedShape]]:
-    """What a text says in passing of values that it names: "where x is a matrix of shape (n, d)"."""
+def named_shapes(text: str, names: Container[str], known: Container[str]) -> Iterator[tuple[str, DescribedShape]]:
+    """What a text says in passing of values that it names: "where x is a matrix of shape (n, d)".
+
+    Or "x and y are (batch, time)", whose names are all `known`, or such as axes have.
+    """
+    for segment in read_comment(text, known, described=True):
+        listed = None if _is_marked(segment) else _LISTED.search(text[: segment.shapes[0].start])
+        subjects = _NAME.findall(_AND.sub(",", listed["names"])) if listed is not None else []
+        if subjects and all(each in names for each in subjects) and is_listed_shape(segment, known):
+            yield from ((each, DescribedShape(segment.shapes[0], True, False, unmarked=True)) for each in subjects)
     segments = [segment for segment in read_comment(text) if _is_marked(segment)]
     for segment in segments:
         lead = text[: _marker_start(text, segment)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 from shapecheck.claims.axis_words import MAY_SAY_RANK, rank_of
@@ -51,15 +51,22 @@ _PROPERTIES = frozenset({"property", "cached_property", "lazy_property"})
 
 
 class DocstringReader:
-    """Reads the docstrings of one file. `known` are names of dims."""
+    """Reads the docstrings of one file. `known` are names of dims, `taught` those that its own texts show to be."""
 
     def __init__(
-        self, source: SourceText, tables: Tables, sites: Sites, known: Container[str], new_group: Callable[[], int]
+        self,
+        source: SourceText,
+        tables: Tables,
+        sites: Sites,
+        known: Set[str],
+        taught: Set[str],
+        new_group: Callable[[], int],
     ) -> None:
         self.source = source
         self.tables = tables
         self.sites = sites
         self.known = known
+        self.readable = known | taught
         self.new_group = new_group
 
     def claims(self) -> list[Claim]:
@@ -110,7 +117,7 @@ class DocstringReader:
 
     def _of_prose(self, scope: int, node: Function | ast.ClassDef, text: _Description) -> Iterator[Claim]:
         """What a text says in passing: "where x is an array of shape (n, d)"."""
-        for name, each in named_shapes(text.text, self._names(scope, node)):
+        for name, each in named_shapes(text.text, self._names(scope, node), self.readable):
             place = self._place(scope, node, "param", name)
             if place is not None:
                 yield self._claim(text, each, *place, (), None)
@@ -124,7 +131,7 @@ class DocstringReader:
         first = _SENTENCE_END.split(text.text[begin:], maxsplit=1)[0]
         place = SiteKey(kind="return", scope=scope)
         count = _result_count(node)
-        for each in read_shapes(" " * begin + first, (), is_return=True, known=self.known)[:1] if count < 2 else ():
+        for each in read_shapes(" " * begin + first, (), is_return=True, known=self.readable)[:1] if count < 2 else ():
             select: tuple[Selector, ...] = ("leaves",) if each.leaves else ()
             yield self._claim(text, each, scope, "the returned value", place, select, None)
 
@@ -161,7 +168,7 @@ class DocstringReader:
             elements = elements or _returned_names(node)
         is_return = item.kind == "return"
         count = _result_count(node) if is_return and returned <= 1 and isinstance(node, Function) else 0
-        shapes = read_shapes(text.text, elements, is_return=is_return, known=self.known, count=count)
+        shapes = read_shapes(text.text, elements, is_return=is_return, known=self.readable, count=count)
         select: tuple[Selector, ...] = ("leaves",) if any(each.leaves for each in shapes) else ()
         if item.kind == "return":
             if isinstance(node, ast.ClassDef) or is_generator(node):

@@ -23,6 +23,7 @@ from shapecheck.claims.known_dims import known_dims, own_sizes
 from shapecheck.claims.local_names import has_meaning, rebound
 from shapecheck.claims.near_names import NearNames
 from shapecheck.claims.paths import PathReader
+from shapecheck.claims.taught_dims import taught_dims
 from shapecheck.model import Claim, Module, Problem, Scope, Span, Suppression
 from shapecheck.syntax.comment_tokens import Comment
 from shapecheck.syntax.inserted_lines import find_inserted, in_whole, original
@@ -131,9 +132,10 @@ def _read_tree(source: SourceText, around: NotebookContext, neighbours: Neighbou
     annotations = AnnotationReader(source, names)
     claims: list[Claim] = list(AnnotatedCode(annotations, tables, sites).claims())
     known = known_dims(tables, sites.names()) | around.dims
-    comments = CommentClaimReader(source, tables, sites, known, annotations.new_group)
+    taught = taught_dims(source.comments, tables, known)
+    comments = CommentClaimReader(source, tables, sites, known, taught, annotations.new_group)
     claims += comments.claims()
-    docstrings = DocstringReader(source, tables, sites, known, annotations.new_group)
+    docstrings = DocstringReader(source, tables, sites, known, taught, annotations.new_group)
     claims += docstrings.claims()
     claims += CodeClaimReader(source, tables, sites, known).claims()
     debug_calls = tuple(DebugCalls(source, tables, sites, names).calls())

@@ -83,6 +83,17 @@ def is_unmarked_shape(text: str, segment: Segment, begin: int, *, is_return: boo
     return strong and placed and _is_first_sentence(text, bracket)
 
 
+def is_listed_shape(segment: Segment, known: Container[str]) -> bool:
+    """Whether what follows "x and y are" is one shape, and no tuple of values."""
+    bracket = segment.shapes[0]
+    return (
+        not (segment.arrow or segment.hedged)
+        and len(segment.shapes) == 1
+        and _is_list(bracket)
+        and _may_be_shape(bracket, known)
+    )
+
+
 def _blank(match: re.Match[str]) -> str:
     return " " * len(match.group())
 

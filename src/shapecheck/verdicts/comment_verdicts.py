@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from shapecheck.model import ArrayValue, Claim, NamedSize, Observation, TreeValue, Value
+from shapecheck.model import ArrayValue, Claim, NamedSize, Observation, TreeValue, Value, arrays_in
 from shapecheck.shapes import AnyDim, Bindings, FixedDim, NamedDim, Size, Spec, match, parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
 from shapecheck.verdicts.claim_outcome import BoundSize, ClaimOutcomes, Mismatch, Reason, dtype_fits
@@ -18,6 +18,7 @@ from shapecheck.verdicts.select_arrays import (
     NoArrayError,
     SelectedArray,
     alone,
+    as_shown,
     in_front,
     is_mapped,
     is_mapped_within,
@@ -183,10 +184,13 @@ class CommentJudge:
     def _doubt(self, claim: Claim, observation: Observation, mismatch: Mismatch, turn: Turn | None) -> str:
         """Why a claim that fails may still be meant well; "" if it is plainly false."""
         value = observation.value
+        if claim.notation == "annotation" and self._is_of_field(claim):
+            value = as_shown(value)  # jaxtyping means what the record itself holds
         everywhere = within(value) if self._maps_within else ()
         wholes = (replace(observation, value=whole) for whole in itertools.chain(in_front(value), everywhere))
         if any(self._judge_readings(claim, w, turn) is None for w in wholes) and not self._speaks_of_one_example:
-            return "it fits only with the axes of vmap among its own, and nothing else says that these are meant"
+            around = "vmap" if is_mapped(value) else "vmap or scan around it"
+            return f"it fits only with the axes of {around} among its own, and nothing else says that these are meant"
         roles = _as_roles(parse_spec(claim.spec))
         if roles is not None and self._judge_readings(replace(claim, spec=str(roles)), observation, turn) is None:
             return "its names may be the roles of axes, as those before an equals sign are"
@@ -197,7 +201,7 @@ class CommentJudge:
             spec = self.reader.spec(claim)
             if any(self._part(claim, spec, part, observation.names, None) is None for (part,) in leaves):
                 return f"it gives one shape for a {value.type} of several arrays, and fits some of them"
-        in_fields = self.reader.module.sites[claim.sites[0]].kind == "field" and claim.notation == "comment"
+        in_fields = self._is_of_field(claim) and claim.notation == "comment"
         fresh = [b.name for b in mismatch.bound if b.name in self.reader.fresh]
         if mismatch.reason == "dim" and isinstance(value, TreeValue) and self._varies(claim, observation, fresh):
             return f"the arrays in the {value.type} differ in a size that it has one name for, which each may mean anew"
@@ -273,14 +277,30 @@ class CommentJudge:
         Code that compares shapes can do nothing else, whatever its author has in mind.
         """
         formal = [self.reader.module.claims[index] for index in sorted(self.reader.outcomes.good)]
-        return any(
-            claim in formal or self._judge_readings(claim, replace(each, value=alone(each.value)), None) is None
-            for claim in (*formal, *self.claims.values())
-            if claim.notation != "code"
-            if parse_spec(claim.spec).rank() is not None
-            for each in self.reader.seen.get(claim.sites[0], ())
-            if is_mapped(each.value)
+        return (
+            any(
+                claim in formal or self._judge_readings(claim, replace(each, value=alone(each.value)), None) is None
+                for claim in (*formal, *self.claims.values())
+                if claim.notation != "code"
+                if parse_spec(claim.spec).rank() is not None
+                for each in self.reader.seen.get(claim.sites[0], ())
+                if is_mapped(each.value)
+            )
+            or self._describes_one_record()
         )
+
+    def _describes_one_record(self) -> bool:
+        """Whether most comments of a record that a scan stacks say what one has, not the stack."""
+        fields = [claim for claim in self.claims.values() if self._is_of_field(claim)]
+        seen = [(claim, each) for claim in fields for each in self.reader.seen.get(claim.sites[0], ())]
+        stacked = [(claim, each) for claim, each in seen if any(array.hidden for array in arrays_in(each.value))]
+        fitting = sum(
+            self._judge_readings(claim, replace(each, value=alone(each.value)), None) is None for claim, each in stacked
+        )
+        return 2 * fitting > len(stacked)
+
+    def _is_of_field(self, claim: Claim) -> bool:
+        return self.reader.module.sites[claim.sites[0]].kind == "field"
 
     def _judge_readings(self, claim: Claim, observation: Observation, turn: Turn | None) -> Mismatch | str | None:
         """None if some reading holds, else the mismatch of the most natural one, or why nothing can be said."""

@@ -352,6 +352,13 @@ def within(value: Value) -> Iterator[Value]:
                 yield ArrayValue(value.dtype, tuple(taken[i] if i in taken else next(rest) for i in range(rank)))
 
 
+def as_shown(value: Value) -> Value:
+    """A value with the mapped axes that it shows itself, and none besides."""
+    if isinstance(value, TreeValue):
+        return replace(value, children=tuple(map(as_shown, value.children)))
+    return replace(value, hidden=()) if isinstance(value, ArrayValue) else value
+
+
 def alone(value: Value) -> Value:
     """A value as one example has it."""
     return _with(value, ())

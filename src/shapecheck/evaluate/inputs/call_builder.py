@@ -29,7 +29,7 @@ from shapecheck.evaluate.inputs.data_arguments import NestedData, place_in, unpa
 from shapecheck.evaluate.inputs.entries import is_model, nearest, unwrap
 from shapecheck.evaluate.inputs.handed_on import descriptions_of
 from shapecheck.evaluate.inputs.later_results import LaterResults
-from shapecheck.evaluate.inputs.made_integers import DEFAULTS_KEPT
+from shapecheck.evaluate.inputs.made_integers import DEFAULTS_KEPT, DIVIDING
 from shapecheck.evaluate.inputs.name_hints import is_key
 from shapecheck.evaluate.inputs.nested_arguments import heads
 from shapecheck.evaluate.inputs.own_signature import without_cache
@@ -361,7 +361,8 @@ class CallBuilder:
             first = () if instance is None else (model,)
             named = [*specs, *optional]
             assignment = self._assignment(trial, {**constants, **known, **self.models.pinned}, named, divisors)
-            variant = DEFAULTS_KEPT if trial.construction == DEFAULTS_KEPT else self.models.constructions[0]
+            kept = trial.construction == DEFAULTS_KEPT or (instance is None and trial.construction == DIVIDING)
+            variant = trial.construction if kept else self.models.constructions[0]
             synthesis = self._synthesis(assignment, trial.invention, trial.choices, variant)
             synthesis.integers.chosen.update(known)
             if construction is not None:
@@ -406,7 +407,7 @@ class CallBuilder:
             has_union=has_union and not vague,
             open_ranks=bool(made) or any(map(says_nothing, specs)),
             open_names=made_names | frozenset(free_names(filter(says_nothing, specs))),
-            constructions=(0, DEFAULTS_KEPT) if instance is None else self.models.constructions,
+            constructions=(0, DEFAULTS_KEPT, DIVIDING) if instance is None else self.models.constructions,
             ranks=ranks_of(specs),
             defaults=defaults,
             varies=True,

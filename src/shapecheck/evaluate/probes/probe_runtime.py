@@ -310,7 +310,8 @@ class ModuleProbe:
             names = visible(site.names, {"self": instance, **_members(instance)}, {})
             value = getattr(instance, site.name)
             if site.kind == "field":
-                described = describe(value, self._hidden_axes(opened, frame))
+                # A record that a scan's body makes is often described as the scan gives it: stacked.
+                described = describe(value, self._hidden_axes(opened, frame, of_scans=True))
                 opened.observations.append(Observation(site.index, described, names))
             elif site.name in _members(instance) and self._keeps_observations():
                 watched = self._watch_calls(opened, site.index, value, names, of_field=True)
@@ -354,12 +355,14 @@ class ModuleProbe:
         parameters = self.scopes[site.scope].parameters
         return visible(site.names, *self._variables(frame), self.recorder.constructions, parameters)
 
-    def _hidden_axes(self, opened: OpenCall, frame: FrameType) -> Callable[[], tuple[str, ...]]:
-        """What tells, if it is asked, which axes of vmap no value of a call shows."""
+    def _hidden_axes(
+        self, opened: OpenCall, frame: FrameType, *, of_scans: bool = False
+    ) -> Callable[[], tuple[str, ...]]:
+        """What tells, if it is asked, which axes of vmap no value of a call shows, and perhaps of scans."""
 
         def find_once() -> tuple[str, ...]:
             if opened.hidden is None:
-                opened.hidden = self.surroundings.hidden_axes(frame)
+                opened.hidden = self.surroundings.hidden_axes(frame, of_scans=of_scans)
             return opened.hidden
 
         return find_once

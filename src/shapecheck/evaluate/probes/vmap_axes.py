@@ -15,7 +15,7 @@ from shapecheck.evaluate.jax_internals import (
     transform_in,
 )
 
-Role = Literal["maps", "traces", "evaluates", ""]
+Role = Literal["maps", "stacks", "traces", "evaluates", ""]
 
 
 def mapped_axes(value: object) -> tuple[str, ...]:
@@ -39,12 +39,15 @@ class VmapFrames:
     def __init__(self) -> None:
         self._roles: dict[CodeType, Role] = {}
 
-    def hidden_axes(self, frame: FrameType | None) -> tuple[str, ...]:
-        """The sizes of their axes, outermost first: a value in `frame` may have them, or some, or none."""
-        sizes = (_axis_size(around) for around in self.hidden_frames(frame))
+    def hidden_axes(self, frame: FrameType | None, *, of_scans: bool = False) -> tuple[str, ...]:
+        """The sizes of their axes, outermost first: a value in `frame` may have them, or some, or none.
+
+        With `of_scans` also the lengths of scans, which stack what their bodies give.
+        """
+        sizes = (_axis_size(around) for around in self.hidden_frames(frame, of_scans=of_scans))
         return tuple(reversed([str(size) for size in sizes if size is not None]))
 
-    def hidden_frames(self, frame: FrameType | None) -> Iterator[FrameType]:
+    def hidden_frames(self, frame: FrameType | None, *, of_scans: bool = False) -> Iterator[FrameType]:
         """The frames in which they run, the inner ones first."""
         traced = False
         while frame is not None:
@@ -55,7 +58,7 @@ class VmapFrames:
                 break
             if role == "traces":
                 traced = True
-            elif role == "maps" and traced:
+            elif (role == "maps" and traced) or (role == "stacks" and of_scans):
                 yield frame
             frame = frame.f_back
 
@@ -69,6 +72,6 @@ def _role(frame: FrameType) -> Role:
     if evaluates(frame):
         return "evaluates"
     transform = transform_in(frame)
-    if transform is not None and transform.label == "vmap":
-        return "maps"
+    if transform is not None and transform.label in ("vmap", "scan"):
+        return "maps" if transform.label == "vmap" else "stacks"
     return "traces" if begins_trace(frame) else ""

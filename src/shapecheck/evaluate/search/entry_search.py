@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
 from shapecheck.evaluate.inputs.choices import as_assumption, is_case_key
-from shapecheck.evaluate.inputs.made_integers import ALL_EQUAL, AS_CALLED, DEFAULTS_KEPT
+from shapecheck.evaluate.inputs.made_integers import ALL_EQUAL, AS_CALLED, DEFAULTS_KEPT, DIVIDING
 from shapecheck.evaluate.inputs.size_assignment import SQUARES, UNNAMED
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError, NotCalledError
 from shapecheck.evaluate.inputs.trial import CallSpec, SearchResult, Trial, TrialOutcome
@@ -22,7 +22,7 @@ from shapecheck.evaluate.search.choice_search import search_choices
 from shapecheck.evaluate.search.code_errors import CodeErrors
 from shapecheck.evaluate.search.further_runs import FurtherRuns, follows_one_condition, with_decisions
 from shapecheck.evaluate.search.refused_shapes import RefusedShape, find_refused
-from shapecheck.evaluate.search.size_search import SizeSearch
+from shapecheck.evaluate.search.size_search import SizeSearch, says_division
 from shapecheck.model import Assumption, Evaluation
 from shapecheck.worker.messages.plans import EntryPlan
 
@@ -63,6 +63,8 @@ class EntrySearch:
                 break  # sizes that are equal by chance excuse nothing
             if construction == DEFAULTS_KEPT and first is not None and not self._replaces_defaults(first):
                 continue
+            if construction == DIVIDING and not _needs_multiples(first):
+                continue
             try:
                 found = self._try(Trial(mode="sized", construction=construction))
             except NotCalledError as error:
@@ -100,6 +102,8 @@ class EntrySearch:
         problem: CannotSynthesiseError | None = None
         first: SearchResult | None = None
         for construction in self._call_spec.constructions:
+            if construction == DIVIDING and not _needs_multiples(first):
+                continue
             try:
                 found = self._sizes.first_runs(Trial(mode="sized", construction=construction))
             except NotCalledError as error:
@@ -261,6 +265,14 @@ def _add_assumption(found: TrialOutcome, assumption: Assumption) -> TrialOutcome
         return found
     assumptions = (*found.bound_call.assumptions, assumption)
     return dataclasses.replace(found, bound_call=dataclasses.replace(found.bound_call, assumptions=assumptions))
+
+
+def _needs_multiples(first: SearchResult | None) -> bool:
+    """Whether sizes that are multiples of each other may mend what ended the first construction."""
+    messages = (
+        each.failure.message for each in (first.failed if first is not None else ()) if each.failure is not None
+    )
+    return any(map(says_division, messages))
 
 
 def _ends_elsewhere(first: SearchResult | None, found: SearchResult) -> bool:

@@ -90,7 +90,9 @@ def _others(size: int, taken: Collection[int]) -> Iterator[int]:
 MOST_TIES: Final = 6
 _SPECIAL = (DIVISIBLE, DIVISIBLE_TOO, SQUARES)
 _VARIANTS = (0, 1, 2, *_SPECIAL)
-_DIVIDING = re.compile(r"reshape|divi|multiple|split|partition|rearrange|evenly|power|square|root|equal", re.IGNORECASE)
+_DIVIDING = re.compile(
+    r"reshape|divi|modulo|multiple|split|partition|rearrange|evenly|power|square|root|equal", re.IGNORECASE
+)
 _FURTHER = 60  # attempts at ties that nothing explains: they only name what the code would need
 
 

@@ -1,0 +1,46 @@
+"""The names that a file itself shows to be those of axes, so that texts which use nothing else are read as well.
+
+`(tags, tags)` alone may list anything. Where another text of the file says "of shape (batch, time, tags)", or
+`(time, tags)`, whose other name is a usual one, it is a shape.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Container, Iterator, Sequence
+
+from shapecheck.claims.axis_words import strength
+from shapecheck.claims.comment_lines import read_lines
+from shapecheck.claims.comment_text import Segment, read_comment
+from shapecheck.shapes import NamedDim
+from shapecheck.syntax.comment_tokens import Comment
+from shapecheck.syntax.scopes import Tables
+
+_MOST = 2 / 3  # of the names of an unmarked shape that look like those of axes, for the others to be some too
+_DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def taught_dims(comments: Sequence[Comment], tables: Tables, known: Container[str]) -> set[str]:
+    """The names of axes in shapes that are read as such without knowing these names, beside those that are known.
+
+    Not letters: those may always be axes, and in `(m, m+1)` are no more so for being some elsewhere.
+    """
+    segments = [*_of_comments(comments, known), *_of_docstrings(tables, known)]
+    dims = (dim for segment in segments for shape in segment.shapes for dim in shape.spec.dims)
+    names = {dim.name for dim in dims if isinstance(dim, NamedDim)}
+    return {name for name in names if name not in known and len(name.rstrip("0123456789'")) > 1}
+
+
+def _of_comments(comments: Sequence[Comment], known: Container[str]) -> Iterator[Segment]:
+    for line in read_lines(comments, known)[0]:
+        for each in line.stated:
+            names = each.segment.names
+            if each.segment.marked or (not each.segment.prose and strength(names, known) >= _MOST):
+                yield each.segment
+
+
+def _of_docstrings(tables: Tables, known: Container[str]) -> Iterator[Segment]:
+    for node in tables.nodes:
+        text = ast.get_docstring(node, clean=False) if isinstance(node, _DOCUMENTED) else None
+        if text is not None and "shape" in text.lower():
+            yield from (segment for segment in read_comment(text, known, described=True) if segment.marked)

@@ -1,0 +1,50 @@
+"""Integers of which one divides the other, as groups of heads share keys: what is wrong with all sizes shows."""
+
+from __future__ import annotations
+
+import pytest
+
+HEAD = """
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+"""
+
+CASES = {
+    "method.py": """
+class Attention(eqx.Module):
+    wq: Float[Array, "d_model n_q*d_head"]
+    wk: Float[Array, "d_model n_kv*d_head"]
+    n_q: int = eqx.field(static=True)
+    n_kv: int = eqx.field(static=True)
+    d_head: int = eqx.field(static=True)
+
+    def __init__(self, d_model: int, n_q: int, n_kv: int, d_head: int, *, key):
+        self.wq = jax.random.normal(key, (d_model, n_q * d_head))
+        self.wk = jax.random.normal(key, (d_model, n_kv * d_head))
+        self.n_q, self.n_kv, self.d_head = n_q, n_kv, d_head
+
+    def __call__(self, x: Float[Array, "t d_model"]) -> Float[Array, "n_kv t t"]:
+        q = (x @ self.wq).reshape(x.shape[0], self.n_kv, -1, self.d_head)  # (t, n_kv, n_q // n_kv, d_head)
+        k = (x @ self.wk).reshape(x.shape[0], self.n_kv, self.d_head)  # (t, d_head, n_kv)  ~SC201
+        a, b = jnp.split(q, 2, axis=-1)  # (t, n_kv, n_q // n_kv, d_head / 2)
+        return jnp.einsum("tkgd,skd->kts", q, k)
+""",
+    "function.py": """
+def share(x: Float[Array, "t d"], n_q: int, n_kv: int) -> Float[Array, "n_kv g"]:  ~SC203
+    scores = jnp.zeros((n_q, x.shape[0]))
+    grouped = scores.reshape(n_kv, n_q // n_kv, -1)  # (n_kv, g, t)
+    return grouped.sum(-1).T
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(check_folder):
+    return check_folder({name: HEAD + text for name, text in CASES.items()})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_integers_divide_each_other_where_the_code_needs_it(folder, name: str) -> None:
+    assert folder.cases[name].as_marked()
