@@ -88,6 +88,10 @@ def test_what_may_be_no_shape_teaches_nothing(lesson: str) -> None:
         ("Clip: gae and targets are (min, max) pairs.", []),
         ("gae and others are (batch, time).", []),  # others are no parameter
         ("gae is (batch, time) or (time,).", []),
+        ("gae: (batch, time), targets: (time,) and more", ["(batch, time)", "(time,)"]),
+        ("gae (batch, time); targets (time,)", ["(batch, time)", "(time,)"]),
+        ("The loss. gae: (batch, time), targets: (time,).", ["(batch, time)", "(time,)"]),
+        ("gae: (batch, time), others: (time,)", ["(batch, time)"]),
     ],
 )
 def test_a_sentence_gives_the_shape_of_parameters_that_it_names(docstring: str, read: list[str]) -> None:

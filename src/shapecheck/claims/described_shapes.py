@@ -133,6 +133,8 @@ def named_shapes(text: str, names: Container[str], known: Container[str]) -> Ite
     for segment in read_comment(text, known, described=True):
         listed = None if _is_marked(segment) else _LISTED.search(text[: segment.shapes[0].start])
         subjects = _NAME.findall(_AND.sub(",", listed["names"])) if listed is not None else []
+        if segment.colon and not segment.marked:
+            subjects = [*segment.labels]  # "The loss. x: (batch, dim), y: (batch,)"
         if subjects and all(each in names for each in subjects) and is_listed_shape(segment, known):
             yield from ((each, DescribedShape(segment.shapes[0], True, False, unmarked=True)) for each in subjects)
     segments = [segment for segment in read_comment(text) if _is_marked(segment)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 Kind = Literal["param", "return", "field", ""]
@@ -33,6 +33,7 @@ _SPHINX = re.compile(r"\s*:(?:param|parameter|arg|argument|type)\s+(?:[^:\n]*\s)
 _SPHINX_RETURN = re.compile(r"\s*:(?:returns?|rtype)\s*:")
 _ADMONITION = re.compile(r"\s*(?:!!!|\?\?\?|\.\.\s)")
 _NAME = re.compile(r"\w+")
+_FURTHER = re.compile(r"(?:[,;.]|(?<=[)\]])\s+and\b)\s+(?:and\s+)?`?(?P<name>[A-Za-z_]\w*)`?\s*(?::(?=\s)|(?=[(\[]))")
 
 
 @dataclass(frozen=True)
@@ -111,9 +112,7 @@ class _SectionReader:
         names = tuple(_NAME.findall(match["names"])) if match is not None else ()
         if match is not None and names and all(name in self.names for name in names):
             self.item_indent = line.indent
-            self.current = Item("param", names, style="list")
-            self.current.lines.append(Line(line.number, line.column + match.end(), line.text[match.end() :]))
-            self.items.append(self.current)
+            self._add_items(Item("param", names, style="list"), line, match.end())
         elif self.current is not None and line.text.strip() and line.indent > (self.item_indent or 0):
             self.current.lines.append(line)
         else:
@@ -196,10 +195,25 @@ class _SectionReader:
         names = tuple(_NAME.findall(match["names"])) if match is not None else ()
         end = match.end() if match is not None else 0
         place = sum(item.kind == "return" for item in self.items) if self.kind == "return" else 0
-        self.current = Item(self.kind, names, place=place, style=self.style)
-        self.current.lines.append(Line(line.number, line.column + end, line.text[end:]))
-        self.items.append(self.current)
+        self._add_items(Item(self.kind, names, place=place, style=self.style), line, end)
         return True
+
+    def _add_items(self, item: Item, line: Line, start: int) -> None:
+        """The item that a line begins, and those that follow on it: `x: (b, d), y: (b,) labels`."""
+        further = [each for each in _FURTHER.finditer(line.text, start) if each["name"] in self.names]
+        further = [each for each in further if _is_outside(line.text[start : each.start()])]
+        ends = [*(each.start() for each in further), len(line.text)]
+        starts = [start, *(each.end() for each in further)]
+        items = [item, *(replace(item, names=(each["name"],), lines=[]) for each in further)]
+        for each, begin, end in zip(items, starts, ends, strict=True):
+            each.lines.append(Line(line.number, line.column + begin, line.text[begin:end]))
+            self.items.append(each)
+        self.current = items[-1]
+
+
+def _is_outside(text: str) -> bool:
+    """Whether no bracket is open at the end of a text."""
+    return all(text.count(opening) <= text.count(closing) for opening, closing in ("()", "[]", "{}"))
 
 
 # `:math:` before a back quote, and inside of it what stands for plain signs.

@@ -14,10 +14,11 @@ import importlib
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -28,6 +29,16 @@ Classes = tuple[type, ...]
 
 _FOLDER = Path(__file__).parent / "frameworks"
 _PACKAGE = f"{__package__}.{_FOLDER.name}"
+
+
+@dataclass(frozen=True)
+class RunningModel:
+    """A model that runs with variables `given` to it, and what makes such variables: `init(*args, **kwargs)`."""
+
+    given: object
+    init: Function
+    args: Sequence[object] = ()
+    kwargs: Mapping[str, object] = field(default_factory=dict)
 
 
 class Framework:
@@ -150,6 +161,10 @@ class Framework:
         """As `evaluate`, inside of what makes parameters, if the error says that nothing around the call does."""
         return None
 
+    def running_model(self, frame: FrameType) -> RunningModel | None:
+        """The model, if a function of the framework's runs in a frame which runs one with variables given to it."""
+        return None
+
     def run_template(self, pair: object, watch: object) -> Function | None:
         """What runs a pair (init, apply) of which `apply` is no function, but several; None if it is none of its."""
         return None
@@ -249,6 +264,11 @@ def module_name(cls: type) -> str:
 def loaded_frameworks() -> tuple[Framework, ...]:
     """Those that the program has loaded."""
     return _frameworks(tuple(name for name in _sorted_names() if sys.modules.get(name) is not None))
+
+
+def apply_variables() -> bool:
+    """Whether one of them runs models with variables that are given to them."""
+    return any(type(each).running_model is not Framework.running_model for each in loaded_frameworks())
 
 
 @cache

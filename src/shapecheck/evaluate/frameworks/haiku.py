@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 import jax
 
-from shapecheck.evaluate.framework_protocol import Framework, Function
+from shapecheck.evaluate.framework_protocol import Framework, Function, RunningModel
 from shapecheck.evaluate.inputs.failure_reasons import message_of
 from shapecheck.evaluate.stages.jax_transforms import callers
 from shapecheck.evaluate.stages.model_paths import numbers
@@ -36,7 +36,7 @@ from shapecheck.evaluate.stages.stage_records import (
 
 # The functions that `haiku.transform` and its kin make. One inside of another has parameters that are lifted out of it.
 _TRANSFORMS = ("haiku/_src/transform.py",)
-_INITIALISING = "init_fn"
+_INITIALISING, _APPLYING = "init_fn", "apply_fn"
 _LIFTING = "LiftingModule"  # made by `haiku.lift` and its kin: no part of the model
 _STACKING = "haiku/_src/layer_stack.py"
 _SEVERAL = "haiku/_src/multi_transform.py"
@@ -69,6 +69,18 @@ class HaikuFramework(Framework):
             return evaluate(initialise, *args)
 
         return evaluate_inside
+
+    def running_model(self, frame: FrameType) -> RunningModel | None:
+        """https://dm-haiku.readthedocs.io/en/latest/api.html#haiku.TransformedWithState: what runs the user's `f`."""
+        local = frame.f_locals
+        function = local.get("f")
+        if frame.f_code.co_name != _APPLYING or not frame.f_code.co_filename.endswith(_TRANSFORMS):
+            return None
+        if not callable(function):  # a pair that is wrapped once more
+            return None
+        init = self.require().transform_with_state(function).init
+        args = (jax.random.PRNGKey(0), *local["args"])
+        return RunningModel((local["params"], local["state"]), init, args, local["kwargs"])
 
     def run_template(self, pair: object, watch: object) -> Function | None:
         """What a `multi_transform` does for its parameters: it runs its template, with the functions as stages."""

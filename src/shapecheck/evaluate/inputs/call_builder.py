@@ -29,6 +29,7 @@ from shapecheck.evaluate.inputs.data_arguments import NestedData, place_in, unpa
 from shapecheck.evaluate.inputs.entries import is_model, nearest, unwrap
 from shapecheck.evaluate.inputs.handed_on import descriptions_of
 from shapecheck.evaluate.inputs.later_results import LaterResults
+from shapecheck.evaluate.inputs.later_variables import with_given
 from shapecheck.evaluate.inputs.made_integers import DEFAULTS_KEPT, DIVIDING
 from shapecheck.evaluate.inputs.name_hints import is_key
 from shapecheck.evaluate.inputs.nested_arguments import heads
@@ -286,6 +287,11 @@ class CallBuilder:
 
         return run_decided
 
+    @staticmethod
+    def _run_call(runner: Callable[..., None], args: Sequence[object], kwargs: Mapping[str, object]) -> None:
+        """Call with these arguments, as far as they are made by now."""
+        runner(*map(with_given, args), **{name: with_given(value) for name, value in kwargs.items()})
+
     def _run_with_values(self, kind: int, function: Callable[..., object], /, *args: object, **kwargs: object) -> None:
         """Call `function` for real, with arrays that have values of some kind."""
         abstract_call.run_by(with_values(kind, self._folders()), function, *args, **kwargs)
@@ -374,11 +380,12 @@ class CallBuilder:
             )
             later = LaterResults(function, self.models, synthesis, self.recorder)
             conditions: Counter[tuple[int, ...]] = Counter()
-            call = functools.partial(self._runner(trial, conditions), _and_use(invoke, later), *first, *args, **kwargs)
+            runner = functools.partial(self._runner(trial, conditions), _and_use(invoke, later), *first)
             inventors = [synthesis, *filter(None, [construction])]
             chosen = synthesis.integers.chosen
             return BoundCall(
-                call=call,
+                call=functools.partial(self._run_call, runner, args, kwargs),
+                later=synthesis.later,
                 chosen=assignment.chosen_sizes(),
                 integers={**chosen, **synthesis.made_up, **known},
                 arguments=frozenset(missing_parameters(function, known)) & chosen.keys() - known.keys(),

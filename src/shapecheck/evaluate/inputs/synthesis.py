@@ -12,7 +12,7 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Union
 
-from shapecheck.evaluate.framework_protocol import is_abstract, module_name
+from shapecheck.evaluate.framework_protocol import apply_variables, is_abstract, module_name
 from shapecheck.evaluate.inputs import abstract_call, name_hints
 from shapecheck.evaluate.inputs.abstract_call import LazyCall
 from shapecheck.evaluate.inputs.body_shapes import NO_SHAPES, BodyShape, body_shapes, unpacked_parts
@@ -21,6 +21,7 @@ from shapecheck.evaluate.inputs.choices import ArgumentChoices, axes_text
 from shapecheck.evaluate.inputs.factories import factories_of
 from shapecheck.evaluate.inputs.known_numbers import number_kind
 from shapecheck.evaluate.inputs.known_texts import known_texts, reaches_out
+from shapecheck.evaluate.inputs.later_variables import LaterArgument
 from shapecheck.evaluate.inputs.made_callables import protocol_call
 from shapecheck.evaluate.inputs.made_integers import AS_CALLED, DEFAULTS_KEPT, OVER_NONE, IntegerChoices
 from shapecheck.evaluate.inputs.maker_functions import Maker, looks_up_keys, makers_of
@@ -90,6 +91,7 @@ class Synthesis:
         self.integers = IntegerChoices(assignment.made, variant, pinned, invention, self.choices)
         self.values = ValueSynthesis(assignment, self.integers, self._instance, self.keys, self.choices)
         self.made_up: dict[str, int] = {}  # sizes inside of modules that nobody gave: `model.width`
+        self.later: dict[str, LaterArgument] = {}  # variables that are made when a model asks for them
         self._building: list[Callable[..., object]] = []  # classes, and functions that make what others take
 
     def arguments(
@@ -302,7 +304,7 @@ class Synthesis:
             return made
         try:
             return self.values.value(annotation, name, constructing=constructing)
-        except CannotSynthesiseError:
+        except CannotSynthesiseError as error:
             if default is not MISSING:
                 return MISSING
             kind = number_kind(function, name) if annotation in (MISSING, Any) else ""
@@ -312,6 +314,9 @@ class Synthesis:
                 return self.values.number_or_array(name)
             if annotation in (MISSING, Any) and (called := self._as_called(function, name)) is not MISSING:
                 return called
+            if not constructing and not self._building and apply_variables():
+                self.later[name] = LaterArgument(name, error)
+                return self.later[name]
             raise
 
     def _as_called(self, function: Callable[..., object], name: str, only: type = object) -> object:

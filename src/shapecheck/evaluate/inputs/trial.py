@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from shapecheck.evaluate.inputs.choices import NO_OPTIONS, Choices, Options
+from shapecheck.evaluate.inputs.later_variables import LaterArgument, assumptions_of
 from shapecheck.evaluate.inputs.size_assignment import Multiples, Substitution
 from shapecheck.evaluate.inputs.ties import CallSignature, Sizes
 from shapecheck.model import Assumption, Call, Failure, Mode, Stage
@@ -62,7 +63,8 @@ class BoundCall:
     otherwise. `inner_specs` are those of arrays inside of its arguments that name dims of their own. `computed` are
     the dims that follow from others, such as `n//2+1`, by the sizes that they have. `built` are the names that arrays
     given to the constructor have, with their sizes. In `conditions` the call counts those that it decided, by place.
-    `defaults_replaced` tells whether integers inside of its arguments have other sizes than their defaults.
+    `defaults_replaced` tells whether integers inside of its arguments have other sizes than their defaults. `later` are
+    arguments that were made when models asked for them.
     """
 
     call: Callable[[], None]
@@ -80,6 +82,12 @@ class BoundCall:
     built: ChosenSizes = ()
     conditions: Counter[tuple[int, ...]] = field(default_factory=Counter)
     defaults_replaced: bool = False
+    later: Mapping[str, LaterArgument] = field(default_factory=dict)
+
+    def with_later(self) -> BoundCall:
+        """The same, with what is assumed of those arguments."""
+        more = tuple(assumptions_of(self.later))
+        return dataclasses.replace(self, assumptions=(*self.assumptions, *more)) if more else self
 
     def sizes(self) -> Sizes:
         """All sizes of the trial."""

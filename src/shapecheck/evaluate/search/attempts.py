@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 import jax
 
 from shapecheck.evaluate.inputs.clear_caches import forget
 from shapecheck.evaluate.inputs.failure_reasons import explain, is_own, message_of, trace_of
+from shapecheck.evaluate.inputs.later_variables import LaterArgument, make_more
 from shapecheck.evaluate.inputs.size_assignment import SMALLEST, Multiples, UnknownSizeError, with_multiples
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trial import BoundCall, CallSpec, Trial, TrialOutcome
@@ -19,6 +20,7 @@ from shapecheck.evaluate.limits import Stopwatch, TimeLimitError
 from shapecheck.evaluate.probes.recorder import Recorder
 
 _MOST_GUESSES = 16
+_MOST_ROUNDS = 6  # models and optimizers of one call that ask for their variables
 _GUESSING = 1.5  # seconds
 _GUESSES = ("rank", "value")  # kinds of assumptions of which little follows
 _UNBOUND_AXIS = re.compile(r"unbound axis name:? '?(\w+)")
@@ -45,6 +47,8 @@ class Attempts:
         self._watch = Stopwatch()
         self.axes: list[str] = []
         self._multiples: Multiples = ()
+        self._later: Mapping[str, LaterArgument] = {}  # as far as they are made
+        self._rounds = 0
         self._message = ""  # of the latest error, whole
 
     def is_exhausted(self) -> bool:
@@ -83,10 +87,13 @@ class Attempts:
 
     def run(self, trial: Trial) -> TrialOutcome:
         """Run once, without what JAX has in its caches: a function traced before would not be seen again."""
+        self._later, self._rounds = {}, 0
         while True:
             trial = dataclasses.replace(trial, multiples=self._multiples)
             with self.renewed(), self.recorder.watch.attempt():
                 outcome = self._once(trial)
+            if outcome is None:
+                continue
             if not outcome.ok and trial.substitution.ties:
                 self.recorder.vain.add(self.recorder.run)
             if not self._splits(outcome):
@@ -107,23 +114,37 @@ class Attempts:
         self._multiples = with_multiples(self._message, outcome.bound_call.chosen, before)
         return self._multiples != before
 
-    def _once(self, trial: Trial) -> TrialOutcome:
+    def _once(self, trial: Trial) -> TrialOutcome | None:
+        """Run once; None if there is more of its arguments by now, so that it should run again."""
         self.tried += 1
         self.recorder.begin()
         bound_call: BoundCall | None = None
         try:
             bound_call = self.call_spec.prepare(trial)
             self._guessing = any(a.provenance == "invented" and a.kind in _GUESSES for a in bound_call.assumptions)
+            for name, each in self._later.items():
+                bound_call.later[name].take(each)
             under(self.axes, bound_call.call)
+            if bound_call.later and self._has_more(bound_call, None):
+                return None
         except TimeLimitError:
             raise
-        except BaseException as error:  # the user's code may raise anything, and JAX in computing a size
+        except BaseException as raised:  # the user's code may raise anything, and JAX in computing a size
+            error = raised
             if (
                 is_own(error)
                 or self.recorder.is_interrupted(error)
                 or (bound_call is None and isinstance(error, UnknownSizeError))
             ):
                 raise
+            if bound_call is not None and bound_call.later:
+                try:
+                    if self._has_more(bound_call, error):
+                        return None
+                except CannotSynthesiseError:
+                    raise
+                except Exception as other:  # what makes the model's variables fails itself
+                    error = other
             axis = _UNBOUND_AXIS.search(message_of(error)) if isinstance(error, NameError) else None
             if axis is not None and axis.group(1) not in self.axes:
                 self.axes.append(axis.group(1))
@@ -135,7 +156,17 @@ class Attempts:
             self.recorder.interrupt(error)
             stages, trace = self.recorder.watch.finish(), trace_of(error, self.recorder)
             return TrialOutcome(trial, self.recorder.finish(), bound_call, failure, stages, trace)
+        bound_call = bound_call.with_later()
         return TrialOutcome(trial, self.recorder.finish(), bound_call, None, self.recorder.watch.finish())
+
+    def _has_more(self, bound_call: BoundCall, error: BaseException | None) -> bool:
+        """Whether more of a call's arguments can be made than it had, which ended so."""
+        if self._rounds >= _MOST_ROUNDS:
+            return False
+        with self.recorder.pause():
+            found = make_more(bound_call.later, error)
+        self._later, self._rounds = bound_call.later, self._rounds + 1
+        return found
 
 
 def under(axes: Sequence[str], call: Callable[[], None]) -> None:

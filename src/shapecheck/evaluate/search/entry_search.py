@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
@@ -27,6 +28,9 @@ from shapecheck.model import Assumption, Evaluation
 from shapecheck.worker.messages.plans import EntryPlan
 
 _UNVERIFIED = ("template", "compare")  # what is shown as it is: any sizes that go will do
+
+
+_OF_DTYPE = re.compile(r"\b(?:integer|int\d*|float\d*|floating|boolean|bool|complex\d*)\b|dtype", re.IGNORECASE)
 
 
 class EntrySearch:
@@ -124,9 +128,8 @@ class EntrySearch:
 
     def _other_choices(self, first: SearchResult | None, problem: CannotSynthesiseError | None) -> SearchResult:
         """What evaluates once other choices are made for arguments that nobody describes, if anything does."""
-        if first is not None and (
-            self._errors.first_error(first) is not None or any(each.needs_values for each in first.failed)
-        ):
+        is_certain = first is not None and self._errors.first_error(first) is not None and not _is_of_guesses(first)
+        if is_certain or (first is not None and any(each.needs_values for each in first.failed)):
             return SearchResult()
         failed = first.failed if first is not None else ()
         found = search_choices(failed, problem, self.attempts, self._sizes.first_runs)
@@ -273,6 +276,17 @@ def _needs_multiples(first: SearchResult | None) -> bool:
         each.failure.message for each in (first.failed if first is not None else ()) if each.failure is not None
     )
     return any(map(says_division, messages))
+
+
+def _is_of_guesses(first: SearchResult) -> bool:
+    """Whether what ended the runs may be the dtype that an array was given because nothing says it."""
+    return any(
+        each.failure is not None
+        and _OF_DTYPE.search(each.failure.message)
+        and any(a.kind == "dtype" and a.provenance == "invented" for a in each.bound_call.assumptions)
+        for each in first.failed
+        if each.bound_call is not None
+    )
 
 
 def _ends_elsewhere(first: SearchResult | None, found: SearchResult) -> bool:

@@ -16,13 +16,14 @@ from typing import Any
 
 import jax
 
-from shapecheck.evaluate.framework_protocol import Function
+from shapecheck.evaluate.framework_protocol import Function, RunningModel
 from shapecheck.evaluate.frameworks.flax import FlaxFramework
 from shapecheck.evaluate.probes.monkeypatch import patch_attribute
 from shapecheck.evaluate.stages.jax_transforms import callers
 from shapecheck.evaluate.stages.model_paths import numbers
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
 
+_APPLYING = "flax/linen/module.py"
 _SCANNING = ("flax/core/axes_scan.py", "control_flow/loops.py")
 _NO_STATE = {"params", "intermediates", "perturbations"}  # among the variables
 
@@ -67,6 +68,16 @@ class LinenFramework(FlaxFramework):
             return getattr(module, name)(*args, **kwargs) if callable(own) else function(module, *args, **kwargs)
 
         return call_unbound
+
+    def running_model(self, frame: FrameType) -> RunningModel | None:
+        """https://flax.readthedocs.io/en/stable/api_reference/flax.linen/module.html#flax.linen.Module.apply."""
+        if frame.f_code.co_name != "apply" or not frame.f_code.co_filename.endswith(_APPLYING):
+            return None
+        local = frame.f_locals
+        given = local["rngs"] if isinstance(local["rngs"], Mapping) else {}
+        keys = {**_keys(), **{name: jax.random.PRNGKey(0) for name in given}}
+        kwargs = {**local["kwargs"], "method": local["method"]}
+        return RunningModel(local["variables"], local["self"].init, (keys, *local["args"]), kwargs)
 
     def parameters(self, part: Any) -> object:
         """Those among the variables of a module that is bound."""
