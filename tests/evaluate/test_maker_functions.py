@@ -116,6 +116,12 @@ def composite(rgb, sigma, steps):
     depth = (w * steps).sum(axis=0)  # [rays] ~SC201
     return (w[..., None] * rgb).sum(axis=1)  # [rays, 3]
 
+def total(sigma, steps):
+    return weights(sigma, steps).sum()
+
+def slopes(sigma, steps):
+    return jax.jit(jax.grad(total))(sigma, steps)  # [samples, rays] ~SC201
+
 def mapped(rgb, sigma, steps):
     # rgb: [rays, samples, 3] ~unreached
     return jax.vmap(lambda sigma: weights(sigma, steps))(sigma) + rgb[..., 0]  # [rays, samples] ~unreached

@@ -19,6 +19,8 @@ from shapecheck.worker.messages.plans import ParameterSpec
 
 Descriptions = Mapping[str, ParameterSpec]
 
+# Of JAX, and as Equinox and NNX call theirs.
+_TRANSPARENT = frozenset({"grad", "value_and_grad", "jit", "checkpoint", "remat", "jacfwd", "jacrev", "hessian"})
 _DEPTH = 3  # functions that hand it on to each other
 
 
@@ -70,9 +72,10 @@ def _is_bound_again(tree: ast.AST, name: str) -> bool:
 def _receivers(tree: ast.AST, name: str, module: Mapping[str, object]) -> Iterator[tuple[types.FunctionType, str]]:
     """The functions of the same file that are given the variable as it is, and the parameter that it is there."""
     for node in ast.walk(tree):
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        function = _without_transformation(node.func) if isinstance(node, ast.Call) else None
+        if not isinstance(node, ast.Call) or not isinstance(function, ast.Name):
             continue
-        called = module.get(node.func.id)
+        called = module.get(function.id)
         inner = inspect.unwrap(called) if callable(called) else None
         if not isinstance(inner, types.FunctionType) or inner.__globals__ is not module:
             continue
@@ -85,6 +88,16 @@ def _receivers(tree: ast.AST, name: str, module: Mapping[str, object]) -> Iterat
         for each in node.keywords:
             if each.arg in parameters and _is(each.value, name):
                 yield inner, each.arg
+
+
+def _without_transformation(function: ast.expr) -> ast.expr:
+    """What is called, inside of transformations that hand on their arguments as they are: `jax.grad(loss)(params)`."""
+    while isinstance(function, ast.Call) and function.args:
+        name = function.func.attr if isinstance(function.func, ast.Attribute) else getattr(function.func, "id", "")
+        if name.removeprefix("filter_") not in _TRANSPARENT:
+            break
+        function = function.args[0]
+    return function
 
 
 def _annotation_spec(function: types.FunctionType, parameter: str) -> ParameterSpec | None:
