@@ -120,7 +120,7 @@ def total(sigma, steps):
     return weights(sigma, steps).sum()
 
 def slopes(sigma, steps):
-    return jax.jit(jax.grad(total))(sigma, steps)  # [samples, rays] ~SC201
+    return jax.jit(jax.grad(total))(sigma, steps)  # [rays] ~SC201
 
 def mapped(rgb, sigma, steps):
     # rgb: [rays, samples, 3] ~unreached

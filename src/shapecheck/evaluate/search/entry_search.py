@@ -23,13 +23,14 @@ from shapecheck.evaluate.search.choice_search import search_choices
 from shapecheck.evaluate.search.code_errors import CodeErrors
 from shapecheck.evaluate.search.further_runs import FurtherRuns, follows_one_condition, with_decisions
 from shapecheck.evaluate.search.refused_shapes import RefusedShape, find_refused
-from shapecheck.evaluate.search.size_search import SizeSearch, says_division
+from shapecheck.evaluate.search.size_search import SizeSearch
 from shapecheck.model import Assumption, Evaluation
 from shapecheck.worker.messages.plans import EntryPlan
 
 _UNVERIFIED = ("template", "compare")  # what is shown as it is: any sizes that go will do
 
 
+_DIVIDING = re.compile(r"^(?!.*must equal).*(?:reshape|divi|modulo|multiple|evenly)", re.IGNORECASE | re.DOTALL)
 _OF_DTYPE = re.compile(r"\b(?:integer|int\d*|float\d*|floating|boolean|bool|complex\d*)\b|dtype", re.IGNORECASE)
 
 
@@ -67,7 +68,7 @@ class EntrySearch:
                 break  # sizes that are equal by chance excuse nothing
             if construction == DEFAULTS_KEPT and first is not None and not self._replaces_defaults(first):
                 continue
-            if construction == DIVIDING and not _needs_multiples(first):
+            if construction == DIVIDING and not (_needs_multiples(first) and self._goes(construction)):
                 continue
             try:
                 found = self._try(Trial(mode="sized", construction=construction))
@@ -93,6 +94,11 @@ class EntrySearch:
             return ()
         return self._failure_evaluations(first)
 
+    def _goes(self, construction: int) -> bool:
+        """Whether one run goes to its end; if it does not, nothing more is spent on this construction."""
+        found = self.attempts.run_if_possible(Trial(mode="sized", construction=construction))
+        return found is not None and found.ok
+
     def _replaces_defaults(self, first: SearchResult) -> bool:
         """Whether some defaults may be kept instead: of the model's constructor, or in what an argument is made of."""
         calls = [each.bound_call for each in first.failed]
@@ -106,7 +112,7 @@ class EntrySearch:
         problem: CannotSynthesiseError | None = None
         first: SearchResult | None = None
         for construction in self._call_spec.constructions:
-            if construction == DIVIDING and not _needs_multiples(first):
+            if construction == DIVIDING and not (_needs_multiples(first) and self._goes(construction)):
                 continue
             try:
                 found = self._sizes.first_runs(Trial(mode="sized", construction=construction))
@@ -272,10 +278,10 @@ def _add_assumption(found: TrialOutcome, assumption: Assumption) -> TrialOutcome
 
 def _needs_multiples(first: SearchResult | None) -> bool:
     """Whether sizes that are multiples of each other may mend what ended the first construction."""
-    messages = (
-        each.failure.message for each in (first.failed if first is not None else ()) if each.failure is not None
-    )
-    return any(map(says_division, messages))
+    failed = first.failed if first is not None else ()
+    messages = [each.failure.message for each in failed if each.failure is not None]
+    integers = {name for each in failed if each.bound_call is not None for name in each.bound_call.integers}
+    return len(integers) > 1 and any(_DIVIDING.search(message) for message in messages)
 
 
 def _is_of_guesses(first: SearchResult) -> bool:
