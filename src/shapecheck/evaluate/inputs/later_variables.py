@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import FrameType
+from types import FrameType, FunctionType
 from typing import Any
 
 import jax
@@ -43,7 +43,7 @@ _Place = tuple[str, tuple[str, ...], tuple[str, ...]]
 
 
 def _flatten(variables: LaterVariables) -> tuple[list[object], _Place]:
-    keys = tuple(sorted(variables))
+    keys = tuple(sorted(variables, key=str))
     return [variables[key] for key in keys], (variables.name, variables.path, keys)
 
 
@@ -111,7 +111,7 @@ def make_later(arguments: Mapping[str, LaterArgument], error: BaseException) -> 
 
 
 def _running_optimizer(frame: FrameType) -> RunningModel | None:
-    """The optimizer, if what runs in a frame is the `update` of an object with an `init`, as those of Optax are.
+    """The optimizer, if what runs in a frame is the `update` of a pair (init, update), as Optax has them.
 
     https://optax.readthedocs.io/en/latest/api/transformations.html#optax.GradientTransformation
     """
@@ -120,21 +120,30 @@ def _running_optimizer(frame: FrameType) -> RunningModel | None:
     if caller is None or len(given) < _UPDATED or next(_find_later(given[1]), None) is None:
         return None
     values = [*caller.f_locals.values(), *caller.f_globals.values()]
-    held = (part for value in caller.f_locals.values() for part in getattr(value, "__dict__", {}).values())
+    held = (part for value in caller.f_locals.values() for part in _attributes(value))
     for value in itertools.chain(values, held):
+        if not isinstance(value, tuple) or not hasattr(type(value), "_fields"):
+            continue  # a pair of functions
         update, init = getattr(value, "update", None), getattr(value, "init", None)
-        is_running = getattr(update, "__code__", None) is code and _closure(update) == _variables(frame)
-        if is_running and callable(init):
+        if isinstance(update, FunctionType) and update.__code__ is code and _closure(update) == _variables(frame):
             parameters = given[2] if len(given) > _UPDATED and given[2] is not None else given[0]
-            return RunningModel(given[1], init, (parameters,))
+            return RunningModel(given[1], init, (parameters,)) if callable(init) else None
     return None
 
 
-def _closure(function: Any) -> list[int]:
+def _attributes(value: object) -> Sequence[object]:
+    """What an object holds itself, without asking its class, which may do anything."""
+    try:
+        return list(object.__getattribute__(value, "__dict__").values())
+    except AttributeError:
+        return ()
+
+
+def _closure(function: FunctionType) -> list[object]:
     return [id(cell.cell_contents) for cell in function.__closure__ or ()]
 
 
-def _variables(frame: FrameType) -> list[int]:
+def _variables(frame: FrameType) -> list[object]:
     return [id(frame.f_locals.get(name)) for name in frame.f_code.co_freevars]
 
 
