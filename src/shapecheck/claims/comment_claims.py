@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
@@ -12,7 +12,7 @@ from shapecheck.claims.brackets import Bracket
 from shapecheck.claims.changed_operands import describes_operand
 from shapecheck.claims.claim_sites import Sites
 from shapecheck.claims.comment_labels import CommentLabels
-from shapecheck.claims.comment_lines import CommentLine, PlacedSegment, comment_span, read_lines
+from shapecheck.claims.comment_lines import CommentLine, PlacedSegment, comment_span
 from shapecheck.claims.comment_targets import CommentTarget, CommentTargets
 from shapecheck.claims.comment_text import Segment
 from shapecheck.claims.literal_tuples import has_entries, is_listed, repeats_values
@@ -47,9 +47,9 @@ class _Draft:
 
 
 class CommentClaimReader:
-    """Reads the comments of one file. `known` are names of dims; those in marked comments are added.
+    """Reads the comments of one file, of which these `lines` state shapes.
 
-    What a text of the file has `taught` to be an axis helps to read others, and makes none of them sure.
+    `known` are names of dims that make claims sure; those in marked comments are added.
     """
 
     def __init__(
@@ -58,24 +58,24 @@ class CommentClaimReader:
         tables: Tables,
         sites: Sites,
         known: set[str],
-        taught: Set[str],
+        lines: Sequence[CommentLine],
         new_group: Callable[[], int],
     ) -> None:
         self.source = source
         self.tables = tables
         self.sites = sites
         self.known = known
-        self.taught = taught
+        self.lines = lines
         self.new_group = new_group
         self.labels = CommentLabels(tables)
         self._owners: Mapping[Comment, CommentOwner] = {}
         self.anchors = CommentTargets(source, tables, {})
         self._trailed: set[ast.stmt] = set()  # statements with a shape behind their code
-        self.problems: list[Problem] = []
+        self.problems: list[Problem] = []  # what nobody can read
 
     def claims(self) -> list[Claim]:
         """All claims of comments, in order."""
-        lines, self.problems = read_lines(self.source.comments, self.known | self.taught)
+        lines = self.lines
         owned = self._read_owners([line.comment for line in lines])
         self._owners = owned.owners
         self.anchors = CommentTargets(self.source, self.tables, self._owners)

@@ -16,6 +16,7 @@ from shapecheck.claims.annotation_specs import AnnotationReader
 from shapecheck.claims.claim_sites import Sites
 from shapecheck.claims.code_claims import CodeClaimReader
 from shapecheck.claims.comment_claims import CommentClaimReader
+from shapecheck.claims.comment_lines import read_lines
 from shapecheck.claims.debug_calls import DebugCalls
 from shapecheck.claims.docstring_claims import DocstringReader
 from shapecheck.claims.imported_aliases import Neighbours
@@ -132,14 +133,17 @@ def _read_tree(source: SourceText, around: NotebookContext, neighbours: Neighbou
     annotations = AnnotationReader(source, names)
     claims: list[Claim] = list(AnnotatedCode(annotations, tables, sites).claims())
     known = known_dims(tables, sites.names()) | around.dims
-    taught = taught_dims(source.comments, tables, known)
-    comments = CommentClaimReader(source, tables, sites, known, taught, annotations.new_group)
+    lines, malformed = read_lines(source.comments, known)
+    taught = taught_dims(lines, tables, known)
+    if taught:
+        lines, malformed = read_lines(source.comments, known | taught)
+    comments = CommentClaimReader(source, tables, sites, known, lines, annotations.new_group)
     claims += comments.claims()
     docstrings = DocstringReader(source, tables, sites, known, taught, annotations.new_group)
     claims += docstrings.claims()
     claims += CodeClaimReader(source, tables, sites, known).claims()
     debug_calls = tuple(DebugCalls(source, tables, sites, names).calls())
-    problems: Iterable[Problem] = [*annotations.problems, *comments.problems]
+    problems: Iterable[Problem] = [*annotations.problems, *malformed, *comments.problems]
     ordered = tuple(sorted(claims, key=_in_order))
     near = NearNames(source, tables, ordered, known).find()
     paths = PathReader(tables)

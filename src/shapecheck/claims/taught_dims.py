@@ -10,29 +10,28 @@ import ast
 from collections.abc import Container, Iterator, Sequence
 
 from shapecheck.claims.axis_words import strength
-from shapecheck.claims.comment_lines import read_lines
+from shapecheck.claims.comment_lines import CommentLine
 from shapecheck.claims.comment_text import Segment, read_comment
 from shapecheck.shapes import NamedDim
-from shapecheck.syntax.comment_tokens import Comment
 from shapecheck.syntax.scopes import Tables
 
 _MOST = 2 / 3  # of the names of an unmarked shape that look like those of axes, for the others to be some too
 _DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def taught_dims(comments: Sequence[Comment], tables: Tables, known: Container[str]) -> set[str]:
+def taught_dims(lines: Sequence[CommentLine], tables: Tables, known: Container[str]) -> set[str]:
     """The names of axes in shapes that are read as such without knowing these names, beside those that are known.
 
     Not letters: those may always be axes, and in `(m, m+1)` are no more so for being some elsewhere.
     """
-    segments = [*_of_comments(comments, known), *_of_docstrings(tables, known)]
+    segments = [*_of_comments(lines, known), *_of_docstrings(tables, known)]
     dims = (dim for segment in segments for shape in segment.shapes for dim in shape.spec.dims)
     names = {dim.name for dim in dims if isinstance(dim, NamedDim)}
     return {name for name in names if name not in known and len(name.rstrip("0123456789'")) > 1}
 
 
-def _of_comments(comments: Sequence[Comment], known: Container[str]) -> Iterator[Segment]:
-    for line in read_lines(comments, known)[0]:
+def _of_comments(lines: Sequence[CommentLine], known: Container[str]) -> Iterator[Segment]:
+    for line in lines:
         for each in line.stated:
             names = each.segment.names
             if each.segment.marked or (not each.segment.prose and strength(names, known) >= _MOST):

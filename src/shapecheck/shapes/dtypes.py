@@ -68,6 +68,12 @@ _WORDS: Mapping[str, str] = {
     "int": "Int",
     "integer": "Integer",
     "uint": "UInt",
+    # "labels (batch,), ints"
+    "bools": "Bool",
+    "booleans": "Bool",
+    "floats": "Float",
+    "ints": "Int",
+    "integers": "Integer",
 }
 _MODULES = ("jax.numpy.", "jnp.", "numpy.", "np.")
 

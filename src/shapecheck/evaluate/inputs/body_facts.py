@@ -15,6 +15,7 @@ from types import CodeType
 
 from shapecheck.evaluate.inputs.defining_source import defining_source
 from shapecheck.evaluate.inputs.known_calls import KnownCalls
+from shapecheck.evaluate.inputs.name_hints import array_dtype
 from shapecheck.evaluate.inputs.parameter_facts import (
     Axis,
     BodyFact,
@@ -148,6 +149,8 @@ class _Reader:
 
     def _subscript(self, node: ast.Subscript) -> None:
         index = node.slice
+        for part in index.elts if isinstance(index, ast.Tuple) else [index]:
+            self._index(part)
         shaped = self._known.shape_of(node.value)
         if shaped is not None:  # x.shape[2], x.shape[-2:]
             number = literal_integer(index)
@@ -166,6 +169,15 @@ class _Reader:
         axes = [part for part in parts if not _is_new_axis(part) and not is_ellipsis(part)]
         if isinstance(index, ast.Tuple) or _is_new_axis(index) or any(isinstance(part, ast.Slice) for part in parts):
             fact.need(len(axes))
+
+    def _index(self, node: ast.expr) -> None:
+        """What picks elements, whole or in part (`tags[1:]`), is an array of integers, if its name tells of no mask."""
+        while isinstance(node, ast.Subscript):
+            node = node.value
+        name = self._known.name(node)
+        fact = self._known.fact(node)
+        if name is not None and fact is not None and fact.is_array and array_dtype(name) != "bool":
+            fact.dtype = fact.dtype or "Int"
 
     def _assignment(self, statement: ast.Assign) -> None:
         """`b, t, *rest = x.shape`, `h, c = state`."""
