@@ -21,7 +21,7 @@ from typing import Literal
 import jax
 
 from shapecheck.evaluate.inputs.clear_caches import forget
-from shapecheck.evaluate.inputs.failure_reasons import describe_error, is_own, kind_of
+from shapecheck.evaluate.inputs.failure_reasons import describe_error, explain, is_own, kind_of
 from shapecheck.evaluate.limits import TimeLimitError, time_limit
 from shapecheck.evaluate.probes.ast_probes import HANDLE, instrument
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
@@ -32,7 +32,7 @@ from shapecheck.evaluate.read_only_disk import read_only
 from shapecheck.evaluate.scratch_folders import scratch_folder
 from shapecheck.evaluate.suites.generalise import Generaliser
 from shapecheck.evaluate.suites.scratch_folder import playground
-from shapecheck.model import SNIPPET, CodeBlock, Evaluation, Snippet
+from shapecheck.model import SNIPPET, CodeBlock, Evaluation, Failure, Snippet
 from shapecheck.worker.messages.plans import EntryPlan, ModulePlan
 
 Variables = dict[str, object]
@@ -49,6 +49,7 @@ class _Outcome:
     """How far a snippet came."""
 
     reason: str = ""  # of the first statement that could not run
+    failure: Failure | None = None  # of that, if it is an error of shapes in a program that is meant to run
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,7 @@ class SnippetRunner:
             mode="sized",
             status=status,
             reason=outcome.reason,
+            failure=outcome.failure,
             calls=self.recorder.finish(),
         )
 
@@ -107,7 +109,7 @@ class SnippetRunner:
                 outcome.reason = outcome.reason or f"{place}: {describe_error(error)}"
                 continue
             for statement in statements:
-                self._run_statement(statement, variables, outcome)
+                self._run_statement(statement, variables, outcome, is_program=snippet.kind == "main")
 
     def _statements(self, snippet: Snippet, block: CodeBlock) -> list[_Statement]:
         file, path = _in_cell(snippet.file, block), _in_cell(snippet.path, block)
@@ -124,7 +126,10 @@ class SnippetRunner:
             found.append(_Statement(node, code, f"{path}, line {node.lineno}", block.raises))
         return found
 
-    def _run_statement(self, statement: _Statement, variables: Variables, outcome: _Outcome) -> None:
+    def _run_statement(
+        self, statement: _Statement, variables: Variables, outcome: _Outcome, *, is_program: bool
+    ) -> None:
+        """Run it; what fails is left out. The first shape error of a program is one of the code that it runs."""
         recorder = self.recorder
         before, take_back = len(recorder.calls), self.generaliser.checkpoint()
         recorder.active = not statement.raises
@@ -137,6 +142,10 @@ class SnippetRunner:
             if is_own(error):
                 raise
             recorder.interrupt(error)
+            failure = explain(error, recorder) if is_program and not outcome.reason else None
+            if failure is not None and failure.kind == "shape" and _reached_others(error, statement.code.co_filename):
+                outcome.failure, outcome.reason = failure, f"{statement.place}: {describe_error(error)}"
+                return
             calls = recorder.calls[before:]
             sound = [call for call in calls if _outermost(call).complete]
             if len(sound) < len(calls) and kind_of(error) != "value":
