@@ -104,6 +104,27 @@ def attend(scores, mask):
     # scores: [batch, heads, time, time]
     return jnp.where(mask[:, None, None, :], scores, -jnp.inf)
 """,
+    # no size of a model is the number of examples, but one that is called so
+    "examples.py": """
+def init_params(key, n_in, n_tags, num_nodes):
+    return {"w": jnp.zeros((n_in, n_tags)), "trans": jnp.zeros((n_tags, n_tags)), "code": jnp.zeros((num_nodes, n_in))}
+
+def scores(params, x):
+    # x: [batch, n_in]
+    return x @ params["w"] @ params["trans"]  # [batch, tags]
+
+def paths(params, tags):
+    # tags: [batch, time] ~unreached
+    return jax.vmap(lambda trans, t: trans[t[:-1], t[1:]].sum())(params["trans"], tags) + params["w"][0, 0] ~SC301
+
+def coded(params, x):
+    # x: [nodes, n_in]
+    return x + params["code"] @ (params["w"] @ params["w"].T)  # [nodes, n_in]
+
+def crossed(params, x):
+    # x: [points, n_in] ~unreached
+    return params["trans"] @ x @ params["w"] ~SC305
+""",
     # the shapes stand where it goes
     "handed_on.py": """
 def weights(sigma, steps):

@@ -38,7 +38,7 @@ _SEQUENCE = _word_set(
 _SPATIAL = _word_set("h w x y height row col column image img resolution res pixel spatial grid")
 _ALONG = (_word_set("h y height row"), _word_set("w x column"))  # the one side of an image, and the other
 _BATCH = _word_set("b bs batch example sample")
-_POINTS = _word_set("m point edge node vertex agent env environment particle query key")
+_POINTS = _word_set("m point edge node vertex agent env environment particle atom residue ray query key")
 _OF_MODELS = _word_set(
     "head group layer channel class feature hidden model embed embd embedding kernel expert code vocab latent unit"
 )
@@ -56,6 +56,11 @@ def words(name: str) -> tuple[str, ...]:
 def is_extent(name: str) -> bool:
     """Whether an axis of this name counts things: a batch, the steps of time, the points of a cloud."""
     return any(word in EXTENTS for word in words(name))
+
+
+def counts_examples(name: str) -> bool:
+    """Whether an axis of this name counts what a model is given many of: no size of the model follows that."""
+    return any(word in (_BATCH | _POINTS) - {"m", "query", "key"} for word in words(name))
 
 
 def is_of_models(name: str) -> bool:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from shapecheck.evaluate.inputs.choices import integer_key
 from shapecheck.evaluate.inputs.size_assignment import Substitution
+from shapecheck.evaluate.inputs.ties import are_namesakes, counts_examples
 from shapecheck.evaluate.inputs.trial import Trial, TrialOutcome
 from shapecheck.evaluate.search.suggest_ties import opposite_sizes
 
@@ -54,6 +55,8 @@ class NestedSizes:
         is_open, is_met, further = False, False, None
         for trial in _mending_trials(failed):
             is_met = True
+            if trial is None:
+                continue
             outcome = self._run(trial)
             if outcome is None:
                 return Settlement(open=True)
@@ -126,10 +129,11 @@ def _unfit(failed: TrialOutcome) -> list[tuple[str, ...]]:
     return opposite_sizes(failed.failure.message) if failed.failure is not None else []
 
 
-def _mending_trials(failed: TrialOutcome) -> Iterator[Trial]:
+def _mending_trials(failed: TrialOutcome) -> Iterator[Trial | None]:
     """The run with nested sizes of its error in place of other sizes there, each that was not chosen yet.
 
-    Dims that such a size follows keep it, whatever other sizes are tried later.
+    Dims that such a size follows keep it, whatever other sizes are tried later. None stands for a size that would have
+    to follow the number of examples: no model has that, but under such a name.
     """
     if failed.failure is None or failed.bound_call is None:
         return
@@ -144,6 +148,9 @@ def _mending_trials(failed: TrialOutcome) -> Iterator[Trial]:
         for number in numbers:
             if number == size or not _LEAST <= number <= _LARGEST:
                 continue
+            if _is_of_examples(failed, number, alike):
+                yield None
+                continue
             for some in (alike, *([each] for each in alike if len(alike) > 1)):
                 choices = tuple((integer_key(place), str(number)) for place in some)
                 yield dataclasses.replace(
@@ -153,6 +160,15 @@ def _mending_trials(failed: TrialOutcome) -> Iterator[Trial]:
                 )
     if not places and any(integer_key(place) in chosen for place in _nested_sizes(failed)):
         yield from _tying_trials(failed, numbers)
+
+
+def _is_of_examples(failed: TrialOutcome, number: int, places: Sequence[str]) -> bool:
+    """Whether a size is that of dims which count examples, and by their names none of these sizes does."""
+    free = failed.bound_call.chosen if failed.bound_call is not None else ()
+    names = [name for name, size in free if size == str(number)]
+    integers = [place.rpartition(".")[2] for place in places]
+    alike = any(are_namesakes(name, each) for name in names for each in integers)
+    return bool(names) and all(map(counts_examples, names)) and not alike
 
 
 def _tying_trials(failed: TrialOutcome, numbers: Mapping[int, None]) -> Iterator[Trial]:
