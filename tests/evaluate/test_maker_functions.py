@@ -38,6 +38,22 @@ def loss(params, tokens):
     # tokens: [batch, time]
     return run(params, tokens).mean(axis=(1, 2))  # [batch] ~SC201
 """,
+    # what a function inside of it returns is not what it returns
+    "within.py": """
+def search(x):
+    # x: [n]
+    state = {"cost": x, "seen": x > 0}
+    def step(state, x):
+        return state, x
+    state, _ = jax.lax.scan(step, state, x)
+    return state
+
+def costs(state, x):
+    # x: [n]
+    summed = state["cost"] + x  # [n]
+    wrong = state["seen"] * x  # [2*n] ~SC201
+    return wrong + summed
+""",
     # nothing makes a dict with these keys
     "no_maker.py": """
 def init(n):

@@ -66,6 +66,11 @@ _OF_EACH = re.compile(
 )
 _RESPECTIVELY = re.compile(r"\brespectively\b")
 _OR_NONE = re.compile(r"^[\s`]*(?:\(?optional\)?|or\s+`*None`*)", re.IGNORECASE)
+# "Labels of shape [b, m]. If `one_hot`, it is [b, m, c]": what else it may be.
+_THEN_IT_IS = re.compile(
+    r"\b(?:if|when|unless|otherwise|whenever)\b[^.;]*?\b(?:is|are|be|has|have|becomes?)\s+(?:an?\s+|of\s+)*[`'\"]*$",
+    re.IGNORECASE,
+)
 _LONG_WAY = 12  # words between the start of the sentence and the shape
 
 
@@ -101,7 +106,7 @@ def read_shapes(
             return [replace(each, unmarked=False) for each in in_order]
         found = list(_of_segments(text, marked, elements, is_return=is_return))
         if len(found) == 1:
-            found += _with_more_axes(found[0], segments)
+            found += [*_with_more_axes(found[0], segments), *_under_condition(text, found[0], segments)]
         return found or (list(_results(text, marked, count)) if is_return else [])
     plain = [*_unmarked_segments(text, segments, is_return=is_return, known=known)]
     if is_return and count > 1 and (in_order := _in_order(text, plain, segments, elements, count)):
@@ -118,6 +123,15 @@ def _with_more_axes(first: DescribedShape, segments: Sequence[Segment]) -> Itera
         for bracket in segment.shapes:
             dims = bracket.spec.dims
             if bracket.start > first.bracket.start and len(dims) > rank and dims[-rank:] == first.bracket.spec.dims:
+                yield replace(first, bracket=bracket)
+
+
+def _under_condition(text: str, first: DescribedShape, segments: Sequence[Segment]) -> Iterator[DescribedShape]:
+    """What a later sentence says that the same value is under a condition."""
+    for segment in segments:
+        for bracket in segment.shapes:
+            before = text[_sentence(text, bracket.start)[0] : bracket.start]
+            if bracket.start >= first.bracket.end and _THEN_IT_IS.search(before):
                 yield replace(first, bracket=bracket)
 
 
