@@ -79,10 +79,21 @@ def test_nothing_calls_back():
     assert called == []
 
 
-def test_nothing_is_computed_unless_somebody_asks(monkeypatch):
+NOT_ASKED = {
+    "another dtype": lambda x: x + jnp.arange(3),
+    "the same dtype": lambda x: x + jnp.ones(3),
+    "an array of an array": lambda x: jnp.array(jnp.ones(3)) * x,
+    "under vmap": jax.vmap(lambda row: row + jnp.ones(3)),
+    "under grad": lambda x: jax.grad(lambda row: (row + jnp.ones(3)).sum())(x[0]),
+    "a place for it": lambda x: jax.device_put(jnp.ones(3)),
+}
+
+
+@pytest.mark.parametrize("ask", NOT_ASKED.values(), ids=NOT_ASKED)
+def test_nothing_is_computed_unless_somebody_asks(ask, monkeypatch):
     computed = []
     monkeypatch.setattr(constant_values.ConstantValues, "_compute", lambda self, operation: computed.append(operation))
-    eval_shape(lambda x: x + jnp.arange(3), ROWS)
+    eval_shape(ask, ROWS)
     assert computed == []
 
 
