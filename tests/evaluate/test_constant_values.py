@@ -20,6 +20,7 @@ ASKED = {
     "a float": lambda x: round(float(jnp.sqrt(jnp.float32(9.0)))),
     "a list": lambda x: (jnp.arange(3) + 1).tolist()[-1],
     "numpy": lambda x: int(jax.device_get(jnp.arange(4)).max()),
+    "what an operation gives that changes nothing": lambda x: int(jnp.meshgrid(jnp.arange(4))[0].max()),
     "an index": lambda x: range(10)[jnp.arange(4)[-1]],
     "beside what has no value": lambda x: (x.sum(), int(GRID[0, 1]))[1],
     "what depends on a size": lambda x: int(jnp.arange(x.shape[1]).sum()),
@@ -78,10 +79,21 @@ def test_nothing_calls_back():
     assert called == []
 
 
-def test_nothing_is_computed_unless_somebody_asks(monkeypatch):
+NOT_ASKED = {
+    "another dtype": lambda x: x + jnp.arange(3),
+    "the same dtype": lambda x: x + jnp.ones(3),
+    "an array of an array": lambda x: jnp.array(jnp.ones(3)) * x,
+    "under vmap": jax.vmap(lambda row: row + jnp.ones(3)),
+    "under grad": lambda x: jax.grad(lambda row: (row + jnp.ones(3)).sum())(x[0]),
+    "a place for it": lambda x: jax.device_put(jnp.ones(3)),
+}
+
+
+@pytest.mark.parametrize("ask", NOT_ASKED.values(), ids=NOT_ASKED)
+def test_nothing_is_computed_unless_somebody_asks(ask, monkeypatch):
     computed = []
     monkeypatch.setattr(constant_values.ConstantValues, "_compute", lambda self, operation: computed.append(operation))
-    eval_shape(lambda x: x + jnp.arange(3), ROWS)
+    eval_shape(ask, ROWS)
     assert computed == []
 
 

@@ -7,7 +7,7 @@ from one of the two arms. A claim on such a value is about all of them, so that 
 from __future__ import annotations
 
 import ast
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
@@ -24,8 +24,12 @@ class PathReader:
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
         self._by_scope: dict[int, list[PlacedStatement]] = defaultdict(list)
+        self._by_block: dict[tuple[int, int], list[PlacedStatement]] = defaultdict(list)
+        self._by_point: dict[tuple[int, Point], PlacedStatement] = {}
         for statement in tables.statements:
             self._by_scope[statement.scope].append(statement)
+            self._by_block[statement.scope, statement.block].append(statement)
+            self._by_point.setdefault((statement.scope, _point(statement.node)), statement)
 
     def paths(self, place: SiteKey) -> tuple[Point, ...]:
         """Where the statements begin one of which gives the value at a place; none if it has one path only.
@@ -101,17 +105,19 @@ class PathReader:
 
     def _statement(self, place: SiteKey) -> PlacedStatement | None:
         position = place.position
-        for statement in self._by_scope[place.scope] if position is not None else ():
-            if position is not None and _point(statement.node) == (position.line, position.column):
-                return statement
-        return None
+        return self._by_point.get((place.scope, (position.line, position.column))) if position is not None else None
 
     def _arms_before(self, statement: PlacedStatement, name: str) -> Sequence[Point]:
         """The arms of the `if` that gives a variable its value before a statement of the same block."""
-        for other in reversed(self._by_scope[statement.scope]):
-            if other.place < statement.place and other.block == statement.block and self._tables.assigns(other, name):
-                return _arms(other.node, name) if isinstance(other.node, ast.If) else ()
-        return ()
+        places = self._tables.assignments(statement.scope, name)
+        earlier = bisect_left(places, statement.place)
+        block = self._by_block[statement.scope, statement.block]
+        # Whatever stands between the begin of a block and a statement of it stands in one of its earlier statements.
+        giving = bisect_right(block, places[earlier - 1], key=lambda each: each.place) if earlier else 0
+        if not giving or not self._tables.assigns(block[giving - 1], name):
+            return ()
+        node = block[giving - 1].node
+        return _arms(node, name) if isinstance(node, ast.If) else ()
 
 
 def _arms(node: ast.If, name: str) -> Sequence[Point]:

@@ -72,6 +72,12 @@ CALLBACK_LOGGER = "jax._src.callback"
 """Where JAX logs what a callback on the host raises."""
 _ARRAY_METHODS = ".array_methods"
 _OPERATORS = {"sub": "subtract", "mul": "multiply", "truediv": "divide"}
+_QUESTIONS = ("is_concrete", "to_concrete_value")
+_SAVING = {  # functions that ask for a value only to go a shorter way: to convert nothing, or to keep a sharding
+    "_convert_element_type": ("_src/lax/lax.py",),
+    "array": ("_src/numpy/array_constructors.py", "_src/numpy/lax_numpy.py"),  # the latter in JAX 0.5
+    "_infer_src_sharding": ("_src/api.py",),
+}
 _HOOK = "_post_hook_state"  # what looks at the results of compiled functions, where `debug_nans` is on; from JAX 0.10
 _LOCAL_HOOK = "_update_thread_local_hook"
 _DEBUGGING = ("debug_nans", "debug_infs")
@@ -130,6 +136,19 @@ def is_jitting(frame: FrameType) -> bool:
 def calls_back(frame: FrameType) -> bool:
     """Whether JAX gives values to a callback on the host in it."""
     return frame.f_code.co_filename.replace("\\", "/").endswith(f"jax/{_CALLING_BACK}")
+
+
+def needs_value(frame: FrameType | None) -> bool:
+    """Whether what asks for the value of a tracer, by the function in a frame, does another thing where it has one.
+
+    Each operation of `jax.numpy` converts its operands to one dtype, and asks for the value of those that have it.
+    """
+    while frame is not None and frame.f_code.co_name in _QUESTIONS:
+        frame = frame.f_back
+    if frame is None:
+        return True
+    files = _SAVING.get(frame.f_code.co_name, ())
+    return not frame.f_code.co_filename.replace("\\", "/").endswith(files)
 
 
 def is_machinery(module: str) -> bool:

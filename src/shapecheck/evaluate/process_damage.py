@@ -9,11 +9,12 @@ from __future__ import annotations
 import builtins
 import functools
 import importlib
+import operator
 import os
 import sys
 import time
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import NamedTuple
 
@@ -39,20 +40,21 @@ _LIMITS = ("RLIMIT_AS", "RLIMIT_CPU", "RLIMIT_DATA", "RLIMIT_FSIZE", "RLIMIT_NOF
 _LOWEST_RECURSION = 500  # frames: JAX and the worker need that many
 
 
-class _NeededName(NamedTuple):
-    """A name that the worker uses, in its module's namespace, and as people write it."""
+class _NeededNames(NamedTuple):
+    """Names of one module that the worker uses, in its namespace, and the module as people write it."""
 
     namespace: dict[str, object]
-    name: str
-    written: str
+    names: tuple[str, ...]
+    module: str
 
 
-class _NeededMember(NamedTuple):
-    """What a class does or has by itself, as it was when the worker began."""
+class _NeededMembers(NamedTuple):
+    """What a class does or has by itself: its namespace as it is now, and the values when the worker began."""
 
     owner: type
-    name: str
-    value: object
+    namespace: Mapping[str, object]
+    names: tuple[str, ...]
+    values: tuple[object, ...]
     written: str
 
 
@@ -74,34 +76,32 @@ class ProcessDamage:
 
     def __init__(self, send: Send, is_in_place: Callable[[type, str, object], bool]) -> None:
         self._send, self._is_in_place = send, is_in_place
+        standard = _standard_modules()
         self._names = [
-            *_functions(builtins, "builtins"),
-            *_functions(os, "os"),
-            *_functions(os.path, "os.path"),
-            *_functions(sys, "sys"),
-            *(each for module in _standard_modules() for each in _functions(module, module.__name__)),
-            *(_NeededName(vars(module), name, f"{module.__name__}.{name}") for module, name in _SINGLE),
+            _functions(builtins, "builtins"),
+            _functions(os, "os"),
+            _functions(os.path, "os.path"),
+            _functions(sys, "sys"),
+            *(_functions(module, module.__name__) for module in standard),
+            *(_NeededNames(vars(module), (name,), module.__name__) for module, name in _SINGLE),
             *_array_types(),
-            *(each for each in _functions(jax.tree_util, "jax.tree_util") if each.name.startswith("tree_")),
+            _NeededNames(vars(jax.tree_util), _tree_functions(), "jax.tree_util"),
         ]
-        self._members = [
-            _NeededMember(cls, name, value, f"{name_of_class}.{name}{' of JAX' if cls in _CLASSES else ''}")
-            for cls, name_of_class in _needed_classes()
-            for name, value in _behaviour(cls)
-        ]
-        self._set_member, self._members_of = type.__setattr__, vars
+        self._members = [_members(cls, written) for cls, written in _needed_classes(standard)]
+        self._set_member = type.__setattr__
         modules = ("builtins", "importlib", "inspect", "jax", "jax.numpy", "json", "numpy", "os", "shapecheck", "sys")
         self._modules = [(name, sys.modules[name]) for name in modules if name in sys.modules]
         self._loaded, self._sys = sys.modules, vars(sys)
         self._limits = _resource_limits()
         self._exit, self._fstat, self._zip, self._getattr = os._exit, os.fstat, zip, getattr
+        self._all, self._map, self._is, self._tuple = all, map, operator.is_, tuple
         self._recursion_limit, self._set_recursion_limit = sys.getrecursionlimit, sys.setrecursionlimit
 
-    def values(self) -> list[object]:
+    def values(self) -> list[tuple[object, ...]]:
         """What stands under each name now, before user code runs."""
-        return [each.namespace.get(each.name) for each in self._names]
+        return [self._tuple(self._map(each.namespace.get, each.names)) for each in self._names]
 
-    def verify(self, before: list[object]) -> None:
+    def verify(self, before: list[tuple[object, ...]]) -> None:
         """Return if the process is fit to go on; else put back what can be, tell the parent, and end."""
         reason = self._mend(before)
         if reason:
@@ -110,25 +110,17 @@ class ProcessDamage:
             finally:  # the pipe may be closed as well: then the exit status tells the parent
                 self._exit(DAMAGED)
 
-    def _mend(self, before: list[object]) -> str:
+    def _mend(self, before: list[tuple[object, ...]]) -> str:
         """What was broken, in words; nothing if nothing was."""
         reason = ""
-        for each, value in self._zip(self._names, before):
-            if (other := each.namespace.get(each.name)) is not value:
-                if not each.written.startswith(_OWN) and self._is_of_package(other):
-                    if each.written.startswith("inspect."):  # who looks at functions is as well off with the original
-                        each.namespace[each.name] = value
-                    continue
-                each.namespace[each.name] = value
-                reason = reason or f"replaced {each.written} for the whole process, which the checker needs as well"
-        for member in self._members:
-            if (other := self._members_of(member.owner).get(member.name)) is not member.value:
-                if member.owner not in _CLASSES and self._is_of_package(other):
-                    continue
-                if self._is_in_place(member.owner, member.name, other):  # user code imports while it is evaluated
-                    continue
-                self._set_member(member.owner, member.name, member.value)
-                reason = reason or f"replaced {member.written} for the whole process, which the checker needs as well"
+        for group, values in self._zip(self._names, before):
+            if not self._are_in_place(group.namespace, group.names, values):
+                mended = self._mend_names(group, values)
+                reason = reason or mended
+        for members in self._members:
+            if not self._are_in_place(members.namespace, members.names, members.values):
+                mended = self._mend_members(members)
+                reason = reason or mended
         if self._sys.get("modules") is not self._loaded:
             self._sys["modules"] = self._loaded
             reason = reason or "replaced sys.modules"
@@ -144,6 +136,39 @@ class ProcessDamage:
             if soft >= 0 and (limit.soft < 0 or soft < limit.soft):  # below 0 there is no limit
                 reason = reason or f"lowered the limit {limit.name} of the process"
         return reason or self._closed_stream()
+
+    def _are_in_place(self, namespace: Mapping[str, object], names: Sequence[str], values: Sequence[object]) -> bool:
+        """Whether these very values stand under the names: asked of thousands, after each request."""
+        return self._all(self._map(self._is, self._map(namespace.get, names), values))
+
+    def _mend_names(self, group: _NeededNames, values: Sequence[object]) -> str:
+        reason = ""
+        for name, value in self._zip(group.names, values):
+            if (other := group.namespace.get(name)) is value:
+                continue
+            written = f"{group.module}.{name}"
+            if not written.startswith(_OWN) and self._is_of_package(other):
+                if written.startswith("inspect."):  # who looks at functions is as well off with the original
+                    group.namespace[name] = value
+                continue
+            group.namespace[name] = value
+            reason = reason or f"replaced {written} for the whole process, which the checker needs as well"
+        return reason
+
+    def _mend_members(self, members: _NeededMembers) -> str:
+        reason = ""
+        for name, value in self._zip(members.names, members.values):
+            if (other := members.namespace.get(name)) is value:
+                continue
+            if members.owner not in _CLASSES and self._is_of_package(other):
+                continue
+            if self._is_in_place(members.owner, name, other):  # user code imports while it is evaluated
+                continue
+            self._set_member(members.owner, name, value)
+            whose = " of JAX" if members.owner in _CLASSES else ""
+            written = f"{members.written}.{name}{whose}"
+            reason = reason or f"replaced {written} for the whole process, which the checker needs as well"
+        return reason
 
     def _is_of_package(self, function: object) -> bool:
         """Whether an installed package has put its own function there: torch has an `inspect.getfile` for its archives.
@@ -207,30 +232,36 @@ def _standard_modules() -> list[ModuleType]:
     return [sys.modules[name] for name in standard if name not in _OTHERS_TO_REPLACE and name in sys.modules]
 
 
-def _needed_classes() -> Iterator[tuple[type, str]]:
+def _needed_classes(standard: Sequence[ModuleType]) -> Iterator[tuple[type, str]]:
     """Classes that the worker cannot do without, as people write them."""
     yield from ((cls, cls.__name__) for cls in _CLASSES)
-    for module in _standard_modules():
+    for module in standard:
         for value in list(vars(module).values()):
             own = isinstance(value, type) and value.__module__ == module.__name__
             if own and value.__flags__ & _HEAP_TYPE and module.__name__ not in _CLASSES_TO_CHANGE:
                 yield value, f"{module.__name__}.{value.__name__}"
 
 
-def _behaviour(cls: type) -> Iterator[tuple[str, object]]:
+def _members(cls: type, written: str) -> _NeededMembers:
     """The methods and properties that a class has by itself."""
-    yield from ((name, value) for name, value in vars(cls).items() if callable(value) or hasattr(value, "__get__"))
+    namespace = vars(cls)
+    behaviour = {name: value for name, value in namespace.items() if callable(value) or hasattr(value, "__get__")}
+    return _NeededMembers(cls, namespace, tuple(behaviour), tuple(behaviour.values()), written)
 
 
-def _array_types() -> list[_NeededName]:
+def _array_types() -> list[_NeededNames]:
     """The types by which the annotations of all modules name arrays."""
     jaxtyping = sys.modules.get("jaxtyping")
-    found = vars(jaxtyping).items() if jaxtyping is not None else ()
-    return [
-        _NeededName(vars(jaxtyping), key, f"jaxtyping.{key}")
-        for key, value in found
-        if isinstance(value, type) and not key.startswith("_")
-    ]
+    if jaxtyping is None:
+        return []
+    found = vars(jaxtyping).items()
+    names = tuple(key for key, value in found if isinstance(value, type) and not key.startswith("_"))
+    return [_NeededNames(vars(jaxtyping), names, "jaxtyping")]
+
+
+def _tree_functions() -> tuple[str, ...]:
+    names = _functions(jax.tree_util, "jax.tree_util").names
+    return tuple(name for name in names if name.startswith("tree_"))
 
 
 def _resource_limits() -> list[_ResourceLimit]:
@@ -244,14 +275,15 @@ def _resource_limits() -> list[_ResourceLimit]:
     return [_ResourceLimit(name, n, getter(n)[0], getter) for name, n in numbers.items() if n is not None]
 
 
-def _functions(module: ModuleType, name: str) -> list[_NeededName]:
+def _functions(module: ModuleType, name: str) -> _NeededNames:
     """The public functions and classes of a module."""
-    return [
-        _NeededName(vars(module), key, f"{name}.{key}")
+    names = tuple(
+        key
         for key, value in vars(module).items()
         if callable(value)
         and (not isinstance(value, type) or value.__module__ == module.__name__)
         and key not in _FREE
         and not key.startswith(("_", *_PROCESSES))
         and not key.endswith("hook")
-    ]
+    )
+    return _NeededNames(vars(module), names, name)

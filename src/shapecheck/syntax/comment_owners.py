@@ -165,6 +165,7 @@ class _OwnerReader:
                 self.owners[comment] = Behind(code)
 
     def _between(self, lines: _Lines, above: ast.stmt | None, paragraph: Sequence[ast.stmt]) -> None:
+        blank = [index for index, line in enumerate(lines) if line.comment is None]
         for index, line in enumerate(lines):
             if line.comment is None:
                 continue
@@ -173,8 +174,8 @@ class _OwnerReader:
                 self.owners[comment] = Between(
                     above=above,
                     paragraph=tuple(paragraph),
-                    blank_above=any(other.comment is None for other in lines[:index]),
-                    blank_below=any(other.comment is None for other in lines[index + 1 :]),
+                    blank_above=bool(blank) and blank[0] < index,
+                    blank_below=bool(blank) and blank[-1] > index,
                     aligned=line.indent and not line.whitespace.value,
                 )
 

@@ -32,7 +32,7 @@ class CallReader:
     """The names of one call. `outer` is the reader of the enclosing function's call, whose names comments may use.
 
     `memo` holds what annotations bound, as jaxtyping has it; `fresh` what comments bound among themselves. `vague` are
-    words that docstrings use for the one axis of each of several parameters. What the function's `own` variables say
+    words that docstrings use for the axes of each of several parameters. What the function's `own` variables say
     the calls around it cannot say. `meanings` are sizes that names have in all comments alike.
     """
 
@@ -47,7 +47,7 @@ class CallReader:
         self.fresh: dict[str, Size] = {}
         self.meanings: dict[str, Size] = {}
         self._bound_by_result: dict[str, tuple[int, ArrayValue]] = {}  # the claim, and the value
-        self.vague: frozenset[str] = frozenset()
+        self.vague: frozenset[tuple[str, ...]] = frozenset()
         self.fresh_origins: dict[str, BoundSize] = {}
         self.seen: dict[int, list[Observation]] = defaultdict(list)
         for observation in call.observations:

@@ -26,7 +26,7 @@ from shapecheck.verdicts.select_arrays import (
     select_described,
     within,
 )
-from shapecheck.verdicts.unify import natural_site, vague_name, vote
+from shapecheck.verdicts.unify import natural_site, vague_names, vote
 
 _MOST_READINGS = 32
 _AGREEING = 2  # other fields whose comments must agree on a name
@@ -325,7 +325,7 @@ class CommentJudge:
             return None
         shape = shape[self.dropped :]
         call, worst = self.reader.call, None
-        own = vague_name(claim) if vague_name(claim) in self.reader.vague else ""
+        own = vague_names(claim) if vague_names(claim) in self.reader.vague else ()
         for single in self._choices(claim, spec, names, turn, own):
             bindings = replace(self.reader.memo, single=single)
             result = match(spec, shape, bindings, env=single, count=self.samples.count, defer=True)
@@ -354,9 +354,9 @@ class CommentJudge:
         return match(Spec(rest), shape, bindings, env=bindings.single, count=self.samples.count, defer=True).ok
 
     def _choices(
-        self, claim: Claim, spec: Spec, names: Sequence[NamedSize], turn: Turn | None, own: str
+        self, claim: Claim, spec: Spec, names: Sequence[NamedSize], turn: Turn | None, own: tuple[str, ...]
     ) -> Iterator[dict[str, Size]]:
-        """What the names of a claim may mean: each combination of their sensible readings. `own` is only its own."""
+        """What the names of a claim may mean: each combination of their sensible readings. `own` are only its own."""
         options: list[list[tuple[str, Size]]] = []
         for name in spec.names():
             sizes = self.reader.candidates(claim, name, names)
@@ -364,7 +364,7 @@ class CommentJudge:
                 among_themselves = self.reader.lookup(name)
                 if among_themselves is not None and among_themselves not in sizes:
                     sizes.append(among_themselves)
-            if not sizes and name != own:
+            if not sizes and name not in own:
                 bound = self.by_turn.get((name, turn)) if turn is not None else None
                 bound = bound if bound is not None else self.reader.lookup(name)
                 sizes = [bound] if bound is not None else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -15,6 +16,8 @@ from shapecheck.verdicts.loop_turns import Turn
 from shapecheck.verdicts.select_arrays import NoArrayError, mapped_axes, select_described
 
 _EXTENTS = frozenset(["length", "len", "size", "count", "number", "num", "dim", "dimension"])
+_SIDES = frozenset(["height", "width", "depth", "rows", "columns", "cols"])
+"""Words for what every image, kernel, or matrix has of its own."""
 
 
 def vote(reader: CallReader, claims: Mapping[int, Claim], dropped: int) -> dict[tuple[str, Turn], Size]:
@@ -63,30 +66,40 @@ def _without_ones(ballots: list[tuple[Claim, dict[str, Size]]]) -> list[tuple[Cl
     return [(c, {n: size for n, size in names.items() if n not in apart or set(size) != {1}}) for c, names in ballots]
 
 
-def _vague_names(reader: CallReader, claims: Mapping[int, Claim]) -> frozenset[str]:
-    """The words that docstrings use for the one axis of several parameters, each for its own, as their sizes show.
+def _vague_names(reader: CallReader, claims: Mapping[int, Claim]) -> frozenset[tuple[str, ...]]:
+    """The words that docstrings use for all axes of several parameters, each for its own, as their sizes show.
 
-    "a: array of shape (length,)" beside "b: array of shape (length,)" says nothing of two equal lengths.
+    "a: array of shape (length,)" beside "b: array of shape (length,)" says nothing of two equal lengths, nor does
+    "(height, width)" of an image and of a kernel. Where they have one size in common, or have theirs in another order,
+    it is the same sizes that are meant.
     """
-    sizes: dict[str, set[Size]] = defaultdict(set)
+    shapes: dict[tuple[str, ...], set[tuple[Size, ...]]] = defaultdict(set)
     for claim in claims.values():
-        name = vague_name(claim)
-        if name and reader.module.sites[claim.sites[0]].kind == "param":
+        names = vague_names(claim)
+        if names and reader.module.sites[claim.sites[0]].kind == "param":
             for observation in reader.seen[claim.sites[0]]:
-                sizes[name].update(size for _, size in ballot(reader, claim, observation, 0))
-    return frozenset(name for name, found in sizes.items() if len(found) > 1)
+                sizes = dict(ballot(reader, claim, observation, 0))
+                if sizes.keys() == set(names):
+                    shapes[names].add(tuple(sizes[name] for name in names))
+    return frozenset(
+        names
+        for names, found in shapes.items()
+        if any(not set(a) & set(b) for a, b in itertools.combinations(found, 2))
+    )
 
 
-def vague_name(claim: Claim) -> str:
-    """The one name of a docstring's shape such as `(length,)`, if it is a word for any extent; else ""."""
-    names = parse_spec(claim.spec).free_names()
-    is_one = claim.notation == "docstring" and len(parse_spec(claim.spec).dims) == len(names) == 1
-    return names[0] if is_one and names[0].lower() in _EXTENTS else ""
+def vague_names(claim: Claim) -> tuple[str, ...]:
+    """The names of a docstring's shape such as `(length,)` or `(height, width)`, if all are words for any extent."""
+    spec = parse_spec(claim.spec)
+    names = spec.free_names()
+    words = _EXTENTS if len(names) == 1 else _SIDES
+    is_vague = claim.notation == "docstring" and len(spec.dims) == len(names) == len(set(names))
+    return tuple(names) if is_vague and words.issuperset(map(str.lower, names)) else ()
 
 
 def ballot(reader: CallReader, claim: Claim, observation: Observation, dropped: int) -> Iterator[tuple[str, Size]]:
     """The names that one claim by itself binds at one value, which nothing else binds, with their sizes."""
-    if vague_name(claim) in reader.vague:
+    if vague_names(claim) in reader.vague:
         return
     try:
         readings = select_described(claim, observation.value)

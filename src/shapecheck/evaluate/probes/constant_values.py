@@ -12,6 +12,7 @@ import contextlib
 import functools
 import math
 import operator
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ import jax
 import numpy as np
 from jax import export
 
-from shapecheck.evaluate.jax_internals import innermost_trace, leave_out_of_sources
+from shapecheck.evaluate.jax_internals import innermost_trace, leave_out_of_sources, needs_value
 from shapecheck.evaluate.probes.monkeypatch import patch_attribute
 
 _LARGEST = 20_000  # elements of one array
@@ -58,7 +59,8 @@ class ConstantValues:
         results = tuple(given) if primitive.multiple_results and isinstance(given, (list, tuple)) else (given,)
         if all(map(_is_small, (*operands, *results))) and _is_computable(primitive.name, params, _DEEPEST):
             operation = _Operation(primitive, tuple(operands), params, results)
-            self._sources.update({id(each): (operation, index) for index, each in enumerate(results)})
+            for index, each in enumerate(results):  # one that changes nothing gives what it took
+                self._sources.setdefault(id(each), (operation, index))
 
     def value(self, tracer: object) -> object:
         """The value of a constant; None if it is none, or none that can be computed within the limits."""
@@ -174,7 +176,7 @@ def _give_values(constants: ConstantValues, trace_class: type) -> Iterator[None]
 
     @functools.wraps(known)
     def value_of(self: object) -> object:
-        value = constants.value(self)
+        value = constants.value(self) if needs_value(sys._getframe(1)) else None
         return value if value is not None else known(self)
 
     def with_value(name: str, convert: Callable[..., object]) -> Callable[..., object]:

@@ -186,9 +186,11 @@ class PlanImporter(importlib.abc.MetaPathFinder):
         """Take modules of other roots out of `sys.modules` where `root` has its own of that name."""
         mine = self.tops.get(root, set())
         for name, module in list(sys.modules.items()):
+            if name.partition(".")[0] not in mine:  # before anything is asked of the disk, for thousands of modules
+                continue
             file = getattr(module, "__file__", None)
             plan = self.plans.get(os.path.realpath(file)) if isinstance(file, str) else None
-            if plan is not None and plan.root != root and name.split(".", 1)[0] in mine:
+            if plan is not None and plan.root != root:
                 self.aside.setdefault(plan.root, {})[name] = sys.modules.pop(name)
         sys.modules.update(self.aside.pop(root, {}))
 
