@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import compileall
+import contextlib
 import os
 import shutil
 import sys
@@ -75,7 +76,11 @@ def _is_ours(python: str) -> bool:
 def _mentions_equinox(folder: Path) -> bool:
     if folder == _PACKAGE.parents[1]:
         return False
-    return any(b"equinox" in file.read_bytes() for file in folder.rglob("*.py") if file.is_file())
+    for path in folder.rglob("*.py"):
+        with contextlib.suppress(OSError), path.open("rb") as file:
+            if b"equinox" in file.read():
+                return True
+    return False
 
 
 def _environment() -> dict[str, str]:
