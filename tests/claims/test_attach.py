@@ -875,3 +875,12 @@ def test_several_shapes_are_of_the_values_in_the_order_in_which_the_comment_name
     assert named == {"[b, s, k]": "key_proj", "[b, s, v]": "value_proj", "[b, t, k]": "query_proj"}
     unnamed = {claim.text: claim.target for claim in read(text.replace("key, value and query", "three")).claims}
     assert list(unnamed.values()) == ["query_proj", "key_proj", "value_proj"]
+
+
+def test_a_comment_above_the_first_statement_says_what_the_function_returns(described) -> None:
+    text = "def f(x):\n    # x: (b, t)\n    # returns: (b,)\n    y = x * 2\n{}    return y.sum(1)\n"
+    assert described(text.format("")) == ["[b t]: param x", "[b]: return"]
+    below = described(text.replace("    # returns: (b,)\n", "").format("    # returns: (b,)\n"))
+    assert below == ["[b t]: param x", "[b]: value y.sum(1) | value x * 2"]
+    pair = described(text.replace("(b,)", "(b,), (t,)").format(""))
+    assert "[b]: return" not in pair

@@ -189,6 +189,17 @@ DESCRIPTIONS = {
     # what it is called elsewhere, of many of them
     "positions of shape (n, 2), where 2 is (x, y). Callers batch it as (b, n, 2).": ["[n 2]", "[b n 2]"],
     "positions of shape (n, 2). Callers transpose it, to (b, 2, n).": ["[n 2]"],
+    # under a condition it is another
+    "labels of shape [b, m]. If `one_hot`, then it is [b, m, c].": ["[b m]", "[b m c]"],
+    "labels of shape [b, m]. If `one_hot`, the classes are in [b, m, c].": ["[b m]"],
+    "nodes of shape (n,) for the closed ends, (m,) for the open ones": ["[n]", "[m]"],
+    "nodes of shape (n,) for each of the ends, then their weights (m,)": ["[n]"],
+    # what a function takes, or what is taken from one
+    "A function that moves `r` by `dr`. Both should be arrays of shape `[n, d]`.": [],
+    "Optional callable, of arrays of shape `[n, d]`.": [],
+    # a type, and not a shape
+    "a key. shape (tuple, optional): how many": [],
+    "a key. shape (options, n): how many": ["[options n]"],
     # nothing is plainly said of the value
     "array of shape (b, t) if causal, else None": [],
     "array of shape (b, t) or a scalar": [],

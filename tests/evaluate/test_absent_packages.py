@@ -11,6 +11,24 @@ from shapecheck.commands.check import check
 from shapecheck.config import load
 
 CASES = {
+    # one that is imported where it is used first, which an annotation in quotes may never do
+    "lazy.py": """
+import types
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+class Later(types.ModuleType):
+    def __getattr__(self, name):
+        raise ModuleNotFoundError(f"No module named {self.__name__!r}")
+
+later = Later("later")
+
+def good(x: Float[Array, "n"], t: "later.Tensor | None" = None) -> Float[Array, "n"]:
+    return 2 * x
+
+def bad(x: Float[Array, "n"], t: "later.Tensor | None" = None) -> Float[Array, "n"]:  ~SC203
+    return jnp.stack([x, x])
+""",
     "absent.py": """
 import nowhere.nn as nn
 import nowhere

@@ -20,6 +20,7 @@ ASKED = {
     "a float": lambda x: round(float(jnp.sqrt(jnp.float32(9.0)))),
     "a list": lambda x: (jnp.arange(3) + 1).tolist()[-1],
     "numpy": lambda x: int(jax.device_get(jnp.arange(4)).max()),
+    "what an operation gives that changes nothing": lambda x: int(jnp.meshgrid(jnp.arange(4))[0].max()),
     "an index": lambda x: range(10)[jnp.arange(4)[-1]],
     "beside what has no value": lambda x: (x.sum(), int(GRID[0, 1]))[1],
     "what depends on a size": lambda x: int(jnp.arange(x.shape[1]).sum()),

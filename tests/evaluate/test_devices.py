@@ -21,6 +21,19 @@ except ImportError:
 """
 
 CASES = {
+    # how many devices there are is no matter of shapes, nor is what they are laid out as
+    "too_many.py": """
+def laid_out(x: Float[Array, "b d"]):  ~unreached
+    devices = np.array(jax.devices())
+    grid = devices.reshape(5, 7)  ~SC302
+    return x + len(grid)
+
+def at_once(x: Float[Array, "b d"]):  ~unreached
+    return x + len(np.reshape(jax.devices(), (5, 7)))  ~SC302
+
+def of_numbers(x: Float[Array, "b d"]):  ~unreached
+    return x + len(np.reshape(np.arange(8), (5, 7)))  ~SC301
+""",
     "module_level.py": """
 mesh = jax.make_mesh((4, 2), ("data", "model"))
 created = Mesh(mesh_utils.create_device_mesh((2, 4)), ("data", "model"))

@@ -38,6 +38,20 @@ def loss(params, tokens):
     # tokens: [batch, time]
     return run(params, tokens).mean(axis=(1, 2))  # [batch] ~SC201
 """,
+    # what a function inside of it returns is not what it returns
+    "within.py": """
+def search(x):
+    # x: [n]
+    state = {"cost": x, "seen": x > 0}
+    def step(state, x):
+        return state, x
+    state, _ = jax.lax.scan(step, state, x)
+    return state
+
+def costs(state, x):
+    # x: [n]
+    return state["cost"] + x  # [n]
+""",
     # nothing makes a dict with these keys
     "no_maker.py": """
 def init(n):

@@ -10,6 +10,22 @@ from jaxtyping import Array, Float
 """
 
 CASES = {
+    "returns.py": """
+def summed(x: Float[Array, "b t"]):
+    # returns: (b,)
+    y = x * 2
+    return y.sum(1)
+
+def wrong(x: Float[Array, "b t"]):
+    # returns: (b,)  ~SC201
+    y = x * 2
+    return y.sum(0)
+
+def several(x: Float[Array, "b t"]):
+    # returns: (b,), and the rest
+    y = x * 2
+    return y.sum(1), y
+""",
     "given.py": """
 def gram(x: Float[Array, "n d"], y: Float[Array, "m d"]):
     # x: (n, d), y: (m, d) -> (n, n)
@@ -61,7 +77,7 @@ def folder(check_folder):
     return check_folder({name: HEAD + text for name, text in CASES.items()})
 
 
-@pytest.mark.parametrize("name", ["given.py", "described.py"])
+@pytest.mark.parametrize("name", ["given.py", "described.py", "returns.py"])
 def test_what_functions_take_and_give(folder, name):
     assert folder.cases[name].as_marked()
 

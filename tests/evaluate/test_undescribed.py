@@ -15,6 +15,49 @@ from jaxtyping import Float
 """
 
 CASES = {
+    # a parameter whose name begins with an underscore has axes that can follow others too
+    "underscores.py": """
+def attend(_q, _k, _v):
+    weights = jnp.einsum("bshd,bthd->bhst", _q, _k)  # (b, h, s, t)
+    masked = weights + jnp.triu(jnp.ones((128, 128)), 1)  # (b, h, s, t)
+    return jnp.einsum("bhst,bthd->bshd", masked, _v)
+
+def wrong(_q: Float[Array, "b s"], _k: Float[Array, "b t"]):  ~unreached
+    return _q @ _k  ~SC305
+""",
+    # of which kind an argument's numbers are nobody says: a loop that needs others is no error
+    "kinds.py": """
+def spread(seeds: Array, links: Array):
+    '''Spread.
+
+    Args:
+        seeds: array of shape (b, n).
+        links: array of shape (b, n).
+    '''
+    return jax.lax.while_loop(lambda s: s.any(), lambda s: jnp.logical_and(s, links > 0), seeds)
+
+def told(seeds: Float[Array, "b n"]):  ~unreached
+    return jax.lax.while_loop(lambda s: s.any(), lambda s: s > 0, seeds)  ~SC301
+""",
+    # an integer that is made up must not be what does not fit; where it is the size of an axis, 1 would broadcast
+    "ones.py": """
+def convolved(x: Array, weight: Array, groups: int):
+    '''Convolve.
+
+    Args:
+        x: array of shape ``(c, n)``.  ~unreached
+        weight: array of shape ``(out, c, k)``.  ~unreached
+        groups: number of groups.
+    '''
+    return jax.lax.conv_general_dilated(x[None], weight, (1,), "SAME", feature_group_count=groups)  ~SC302
+
+def crossed(x: Float[Array, "c n"], weight: Float[Array, "out k c"], groups: int):  ~unreached
+    y = jax.lax.conv_general_dilated(x[None], weight, (1,), "SAME", feature_group_count=groups)  ~SC305
+    return y
+
+def grouped(x: Float[Array, "c n"], scale: Float[Array, "n"], groups: int):  ~unreached
+    return jnp.broadcast_to(x, (groups, *x.shape)) * scale[:, None]  ~SC305
+""",
     # The code says how many axes there are.
     "unpack.py": """
 def split(x: Array):

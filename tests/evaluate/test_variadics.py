@@ -13,6 +13,31 @@ from jaxtyping import Array, Float, PRNGKeyArray
 """
 
 CASES = {
+    # what goes on in pairs goes on in pairs: no one axis more, and no two that differ
+    "pairs.py": """
+def turned(x: Array):
+    '''Turn.
+
+    Args:
+        x: array of shape `(b, h, h, w, w, ...)`.
+
+    Returns:
+        Array of shape `(b, new_w, new_w, new_h, new_h, ...)`.
+    '''
+    order = [axis for first in range(x.ndim - 2, 0, -2) for axis in (first, first + 1)]
+    return x.transpose(0, *order)
+
+def apart(x: Array):
+    '''Take apart.
+
+    Args:
+        x: array of shape `(b, h, h, w, w, ...)`.
+
+    Returns:
+        Array of shape `(b, new_w, new_w, new_h, new_h, ...)`.  ~SC207
+    '''
+    return x.transpose(0, 1, 3, 2, 4)
+""",
     "model.py": """
 class Embed(eqx.Module):
     linear: eqx.nn.Linear

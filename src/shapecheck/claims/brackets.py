@@ -159,6 +159,8 @@ def _read_bracket(text: str, group: _BracketGroup) -> Bracket | bool:
         return not _has_dims_beside(text, group)
     if _is_operand(text, group, reading.spec) or _is_legend(text, group, reading.spec):
         return False
+    if "optional" in map(str.lower, reading.spec.names()):
+        return False  # `(tuple, optional)` says of which type a parameter is
     return Bracket(
         start=start,
         end=group.end,

@@ -28,6 +28,7 @@ _PARAGRAPH = 6  # statements below a comment that heads them
 _WORD = re.compile(r"[A-Za-z]\w*")
 _ARROW = re.compile(r"[-=]>|[→⇒⟶↦]")
 _VARIABLE_HEADING = re.compile(r"#+\s*+`?[a-z_]\w*+`?\s*+:")
+_RETURNS = re.compile(r"#+\s*+returns?\s*+:", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,6 +206,11 @@ class CommentClaimReader:
                     explicit=segment.explicit,
                 )
             return
+        if own and (result := self._result_of_function(line, segment, placed)) is not None:
+            # What stands behind it may tell of further results.
+            sure = not segment.hedged and not segment.prose and not segment.tail.strip(" .`")
+            yield _Draft(segment=segment, offset=stated.offset, target=result, sure=sure, explicit=segment.explicit)
+            return
         if not targets or not self._speaks_of_value(segment):
             return
         if own and self._is_far(line) and len(targets) > 1:
@@ -241,6 +247,16 @@ class CommentClaimReader:
             explicit=explicit,
             part=part,
         )
+
+    def _result_of_function(self, line: CommentLine, segment: Segment, placed: PlacedStatement) -> CommentTarget | None:
+        """What a function returns, if a comment above its first statement tells of it: `# returns: (b, t)`."""
+        is_said = _RETURNS.match(line.comment.text) is not None and len(line.stated) == len(segment.shapes) == 1
+        if not is_said or segment.arrow or not self.labels.begins(placed) or _only_returns(placed):
+            return None
+        function = self.tables.nodes[self.tables.function_scope(placed.scope)]
+        if not isinstance(function, Function):
+            return None
+        return self.anchors.signature(self.tables.by_node[function])[-1]
 
     def _signature_around(
         self, line: CommentLine, segment: Segment, placed: PlacedStatement, targets: Sequence[CommentTarget]

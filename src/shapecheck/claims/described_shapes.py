@@ -66,6 +66,19 @@ _OF_EACH = re.compile(
 )
 _RESPECTIVELY = re.compile(r"\brespectively\b")
 _OR_NONE = re.compile(r"^[\s`]*(?:\(?optional\)?|or\s+`*None`*)", re.IGNORECASE)
+# "Labels of shape [b, m]. If `one_hot`, it is [b, m, c]": what else it may be.
+_THEN_IT_IS = re.compile(
+    r"\b(?:if|when|unless|otherwise|whenever)\b[^.;]*?\b(?:is|are|be|has|have|becomes?)\s+(?:an?\s+|of\s+)*[`'\"]*$",
+    re.IGNORECASE,
+)
+# "[n+1] for closed ends, [n] for open ones": either.
+_IN_ONE_CASE = re.compile(r"[`'\"]*\s+(?:for|with|in|under)\s+[^,;.:()\[\]]*,\s*(?:and\s+|or\s+)?[`'\"]*$")
+_IN_THE_OTHER = re.compile(r"[`'\"]*\s+(for|with|in|under)\b")
+_IS_FUNCTION = re.compile(
+    r"\W*(?:(?:an?|the|optional)\s+)*(?:[\w-]+\s+)?(?:function|callable)s?\s*(?:[,.:;(]|\b(?:that|which|to|taking|mapping"
+    r"|returning|from|with|for)\b)",
+    re.IGNORECASE,
+)
 _LONG_WAY = 12  # words between the start of the sentence and the shape
 
 
@@ -94,6 +107,8 @@ def read_shapes(
     `elements` are the names of those of a tuple, `count` is how many results a function returns. Where nothing is
     called a shape, brackets count that stand where authors put one.
     """
+    if not is_return and _IS_FUNCTION.match(text):
+        return []  # what it takes or gives has that shape
     segments = read_comment(text, known, described=True)
     marked = [segment for segment in segments if _is_marked(segment)]
     if marked:
@@ -101,14 +116,17 @@ def read_shapes(
             return [replace(each, unmarked=False) for each in in_order]
         found = list(_of_segments(text, marked, elements, is_return=is_return))
         if len(found) == 1:
-            found += _with_more_axes(found[0], segments)
+            found += [*_with_more_axes(found[0], segments), *_under_condition(text, found[0], segments)]
+            found += _in_other_cases(text, found[0], segments) if len(found) == 1 else []
         return found or (list(_results(text, marked, count)) if is_return else [])
     plain = [*_unmarked_segments(text, segments, is_return=is_return, known=known)]
     if is_return and count > 1 and (in_order := _in_order(text, plain, segments, elements, count)):
         return in_order
     if not is_return:
         plain = _with_alternatives(text, plain)
-    return [replace(each, unmarked=True) for each in _of_segments(text, plain, elements, is_return=is_return)]
+    found = list(_of_segments(text, plain, elements, is_return=is_return))
+    found += _in_other_cases(text, found[0], segments) if len(found) == 1 else []
+    return [replace(each, unmarked=True) for each in found]
 
 
 def _with_more_axes(first: DescribedShape, segments: Sequence[Segment]) -> Iterator[DescribedShape]:
@@ -119,6 +137,25 @@ def _with_more_axes(first: DescribedShape, segments: Sequence[Segment]) -> Itera
             dims = bracket.spec.dims
             if bracket.start > first.bracket.start and len(dims) > rank and dims[-rank:] == first.bracket.spec.dims:
                 yield replace(first, bracket=bracket)
+
+
+def _under_condition(text: str, first: DescribedShape, segments: Sequence[Segment]) -> Iterator[DescribedShape]:
+    """What a later sentence says that the same value is under a condition."""
+    for segment in segments:
+        for bracket in segment.shapes:
+            before = text[_sentence(text, bracket.start)[0] : bracket.start]
+            if bracket.start >= first.bracket.end and _THEN_IT_IS.search(before):
+                yield replace(first, bracket=bracket)
+
+
+def _in_other_cases(text: str, first: DescribedShape, segments: Sequence[Segment]) -> Iterator[DescribedShape]:
+    """The shapes that stand in a list behind the first one, each with the case that it is for."""
+    before = first.bracket.end
+    for bracket in [bracket for segment in segments for bracket in segment.shapes if bracket.start >= before]:
+        if not _IN_ONE_CASE.fullmatch(text, before, bracket.start) or not _IN_THE_OTHER.match(text, bracket.end):
+            return
+        yield replace(first, bracket=bracket)
+        before = bracket.end
 
 
 def named_shapes(text: str, names: Container[str]) -> Iterator[tuple[str, DescribedShape]]:

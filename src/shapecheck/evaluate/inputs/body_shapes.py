@@ -98,7 +98,16 @@ def unpacked_parts(function: Callable[..., object], parameter: str) -> int:
 
 def axis_names(parameter: str, axes: int) -> str:
     """The names of the axes of an array that nobody describes, as a spec."""
-    return " ".join(f"{parameter}{number}" for number in range(axes))
+    return " ".join(axis_name(parameter, number) for number in range(axes))
+
+
+def axis_name(parameter: str, number: int) -> str:
+    """The name of an axis of an array that nobody describes.
+
+    None that begins with an underscore: of `_x0`, as jaxtyping has it, no two need be equal, and nothing can be tied.
+    """
+    stem = parameter.lstrip("_")
+    return f"{stem or 'axis'}{'_' * (len(parameter) - len(stem))}{number}"
 
 
 def with_named_axes(spec: str, parameter: str) -> str:
@@ -106,7 +115,7 @@ def with_named_axes(spec: str, parameter: str) -> str:
     dims = parse_spec(spec).dims
     if not any(isinstance(dim, AnyDim) for dim in dims):
         return spec
-    return " ".join(f"{parameter}{i}" if isinstance(dim, AnyDim) else str(dim) for i, dim in enumerate(dims))
+    return " ".join(axis_name(parameter, i) if isinstance(dim, AnyDim) else str(dim) for i, dim in enumerate(dims))
 
 
 class _ParameterShapes:
@@ -158,7 +167,7 @@ class _ParameterShapes:
         return None
 
     def _axis(self, name: str, number: int) -> str:
-        return self._names.get((name, number), f"{name}{number}")
+        return self._names.get((name, number), axis_name(name, number))
 
     def _name_axes(self) -> None:
         """One name for each set of equal axes: what is written of one of them, else what the body calls one."""
@@ -173,7 +182,7 @@ class _ParameterShapes:
             names += [facts[name].names.get(number, "") for name, number in sorted(axes)]
             letters = [facts[name].letters.get(number, "") for name, number in sorted(axes)]
             first, number = min(axes)
-            self._names.update(dict.fromkeys(axes, next(filter(None, names + letters), f"{first}{number}")))
+            self._names.update(dict.fromkeys(axes, next(filter(None, names + letters), axis_name(first, number))))
             self._said |= axes if any(names) else set()
 
     def _written_axis(self, axis: Axis) -> str:

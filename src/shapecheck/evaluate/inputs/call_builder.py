@@ -23,7 +23,7 @@ from shapecheck.evaluate.framework_protocol import (
 from shapecheck.evaluate.inputs import abstract_call
 from shapecheck.evaluate.inputs.abstract_call import LazyCall
 from shapecheck.evaluate.inputs.body_shapes import body_shapes
-from shapecheck.evaluate.inputs.choices import ArgumentChoices, Choices, Options, default_key, shape_key
+from shapecheck.evaluate.inputs.choices import ArgumentChoices, Choices, Options, default_key, one_key, shape_key
 from shapecheck.evaluate.inputs.construct_models import Instance, Models
 from shapecheck.evaluate.inputs.data_arguments import NestedData, place_in, unpack_sequences, variadic_parts
 from shapecheck.evaluate.inputs.entries import is_model, nearest, unwrap
@@ -367,6 +367,7 @@ class CallBuilder:
             if construction is not None:
                 synthesis.integers.avoid(construction.integers)
             replaced = {n: synthesis.integers.choose(n) for n, _ in defaults if default_key(n) in dict(trial.choices)}
+            replaced.update((n, 1) for n in missing_parameters(function, known) if one_key(n) in dict(trial.choices))
             given = {"state": None} if first and takes_state(function, model) else {}
             args, kwargs = synthesis.arguments(
                 function, described, {**given, **replaced, **statics}, body, skip=len(first)

@@ -173,6 +173,11 @@ def default_key(name: str) -> str:
     return f"{name} default"
 
 
+def one_key(name: str) -> str:
+    """The key of the choice that an integer of the call is 1."""
+    return f"{name} one"
+
+
 def axes_text(count: int) -> str:
     """`1 axis`, `2 axes`."""
     return f"{count} axis" if count == 1 else f"{count} axes"

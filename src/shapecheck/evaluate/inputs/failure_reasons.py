@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from types import FrameType
 
 import jax
+import numpy as np
 
 from shapecheck.evaluate.framework_protocol import loaded_frameworks, packages
 from shapecheck.evaluate.inputs.size_assignment import UnknownSizeError
@@ -94,6 +95,8 @@ def explain(error: BaseException, recorder: Recorder) -> Failure:
         return Failure(kind=kind, message=message, frame=None)
     frame, line = users[-1]
     arrays = tuple(_arrays_on_line(frame, line))
+    if kind == "shape" and any(_is_of_devices(chain, frame) for chain in _chains(frame.f_code.co_filename, line)):
+        kind = "other"
     return Failure(
         kind=kind,
         message=message,
@@ -313,6 +316,16 @@ def _chain(node: ast.AST) -> str | None:
         base = _chain(node.value)
         return None if base is None or node.attr in ("shape", "dtype", "ndim", "T", "at") else f"{base}.{node.attr}"
     return None
+
+
+def _is_of_devices(chain: str, frame: FrameType) -> bool:
+    """Whether it stands for a function that gives the machine's devices, for one of these, or for an array of them."""
+    if chain.rpartition(".")[2] in ("devices", "local_devices"):
+        return True
+    value = _lookup(chain, frame)
+    first = next(iter(value.flat), None) if isinstance(value, np.ndarray) and value.dtype == object else value
+    first = next(iter(first), None) if isinstance(first, (list, tuple)) else first
+    return isinstance(first, jax.Device)
 
 
 def _lookup(chain: str, frame: FrameType) -> object:

@@ -179,7 +179,7 @@ def _returned_keys(definition: _Function) -> dict[int, frozenset[str]]:
     """The keys of the dicts that a function returns, written out; by part if it returns a tuple."""
     built: dict[str, set[str]] = {}
     found: dict[int, set[str]] = {}
-    for node in ast.walk(definition):
+    for node in _own_nodes(definition):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             target, keys = node.targets[0], _written_keys(node.value)
             if isinstance(target, ast.Name) and keys is not None:
@@ -195,6 +195,15 @@ def _returned_keys(definition: _Function) -> dict[int, frozenset[str]]:
                 if keys:
                     found.setdefault(part, set()).update(keys)
     return {part: frozenset(keys) for part, keys in found.items()}
+
+
+def _own_nodes(definition: _Function) -> Iterator[ast.AST]:
+    """All nodes of a function but those of functions inside of it, which return what is theirs."""
+    todo: list[ast.AST] = list(definition.body)
+    for node in todo:
+        yield node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            todo += ast.iter_child_nodes(node)
 
 
 def _written_keys(value: ast.expr) -> set[str] | None:

@@ -17,6 +17,7 @@ from typing import Any
 import jax
 
 from shapecheck.evaluate.inputs import abstract_call
+from shapecheck.evaluate.inputs.body_shapes import axis_name
 from shapecheck.evaluate.inputs.failure_reasons import is_own
 from shapecheck.evaluate.inputs.runtime_annotations import annotation_of, array_type
 from shapecheck.evaluate.inputs.signature_facts import field_sizes
@@ -215,7 +216,7 @@ def _closure_values(function: Callable[..., object]) -> list[object]:
 
 def _own_names(name: str, value: jax.ShapeDtypeStruct) -> str:
     """A name for each axis. An axis of one, or of none, is likely to be so on purpose."""
-    return " ".join(str(d) if d in (0, 1) else f"{name}_{i}" for i, d in enumerate(value.shape))
+    return " ".join(str(d) if d in (0, 1) else axis_name(f"{name}_", i) for i, d in enumerate(value.shape))
 
 
 def _rank(specs: Mapping[str, str], arrays: Mapping[str, jax.ShapeDtypeStruct]) -> int:

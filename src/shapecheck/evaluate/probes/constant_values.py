@@ -59,7 +59,8 @@ class ConstantValues:
         results = tuple(given) if primitive.multiple_results and isinstance(given, (list, tuple)) else (given,)
         if all(map(_is_small, (*operands, *results))) and _is_computable(primitive.name, params, _DEEPEST):
             operation = _Operation(primitive, tuple(operands), params, results)
-            self._sources.update({id(each): (operation, index) for index, each in enumerate(results)})
+            for index, each in enumerate(results):  # one that changes nothing gives what it took
+                self._sources.setdefault(id(each), (operation, index))
 
     def value(self, tracer: object) -> object:
         """The value of a constant; None if it is none, or none that can be computed within the limits."""

@@ -7,7 +7,7 @@ import itertools
 import re
 from collections.abc import Sequence
 
-from shapecheck.evaluate.inputs.choices import GIVEN, NO_OPTIONS, is_length_key, is_member_key, is_value_key
+from shapecheck.evaluate.inputs.choices import GIVEN, NO_OPTIONS, is_length_key, is_member_key, is_value_key, one_key
 from shapecheck.evaluate.inputs.made_integers import ALL_EQUAL, EVEN, ODD
 from shapecheck.evaluate.inputs.size_assignment import DIVISIBLE, SQUARES, Substitution
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
@@ -26,6 +26,7 @@ _HOLDS_NOTHING = re.compile(
 )
 _NUMBERS = re.compile(r"\d+")
 _SIZES = re.compile(r"[\d,() ]+")
+_SHAPES = re.compile(r"[(\[][\d, ]*[)\]]")
 _SEVERAL = 2  # axes of a variadic dim, which then are more than one
 _MEMBER, _MEMBER_SECONDS = 120, 2.0  # attempts and seconds for one member of a union
 _LEAST_FAILURES = 2  # assignments of different sizes that must fail alike
@@ -84,14 +85,16 @@ class CodeErrors:
             return None
         if self._call_spec.open_ranks and (not self.persists or any(o.has_made_values() for o in failed)):
             return None
-        if any(map(self._is_of_nothing, failed)) or self._is_next_to_open(failed[0]):
+        if any(map(self._is_of_nothing, failed)) or self._is_next_to_open(failed[0]) or _is_of_made_dtype(failed[0]):
             return None
         if not self._is_one_place(failed) or not failed[0].place[0]:
             return None
         if meets_product(failed) or meets_itself(failed[0]) or meets_inside(failed[0]) or self._follows_open(failed[0]):
             return None
         is_error = self._fails_alike(failed[0]) and self._fails_complete(failed[0]) and self._fails_as_any(found)
-        return failed[0] if is_error and self._fails_for_any_length(failed[0]) else None
+        if not is_error or not self._fails_for_any_length(failed[0]) or self._fits_with_one(failed[0]):
+            return None
+        return failed[0]
 
     def _is_one_place(self, failed: Sequence[TrialOutcome]) -> bool:
         """Whether all runs failed on one line: those with as many axes for a variadic dim that has a name.
@@ -171,10 +174,33 @@ class CodeErrors:
         keys = [key for key in others if is_length_key(key) and "." not in key]
         for options in zip(*(others[key] for key in keys), strict=True):
             choices = (*error.trial.choices, *zip(keys, options, strict=True))
-            other = self._attempts.run_if_possible(dataclasses.replace(error.trial, choices=choices))
-            if other is not None and (other.ok or (_is_shape_error(other) and not _is_same_error(other, error))):
+            if self._is_another(dataclasses.replace(error.trial, choices=choices), error):
                 return False
         return True
+
+    def _fits_with_one(self, error: TrialOutcome) -> bool:
+        """Whether a made-up integer is what does not fit: with 1 in its place, as one group, the rest fits.
+
+        None that is the size of an axis there: where that is 1, what does not fit may broadcast.
+        """
+        call, message = error.bound_call, error.failure.message if error.failure is not None else ""
+        if call is None or error.failure is None:
+            return False
+        shapes = " ".join([*_SHAPES.findall(message), *(shape for _, shape in error.failure.arrays)])
+        axes = set(_NUMBERS.findall(shapes))
+        sizes = {
+            name: str(call.integers[name])
+            for name in sorted(call.arguments)
+            if not self._call_spec.signature.uses(name)
+        }
+        names = [name for name, size in sizes.items() if size in _NUMBERS.findall(message) and size not in axes]
+        trials = (dataclasses.replace(error.trial, choices=(*error.trial.choices, (one_key(n), "1"))) for n in names)
+        return any(self._is_another(trial, error) for trial in trials)
+
+    def _is_another(self, trial: Trial, error: TrialOutcome) -> bool:
+        """Whether a trial evaluates, or comes to something else that does not fit."""
+        other = self._attempts.run_if_possible(trial)
+        return other is not None and (other.ok or (_is_shape_error(other) and not _is_same_error(other, error)))
 
     def _fails_as_any(self, found: SearchResult) -> bool:
         """Whether no member of a union fits, whatever is tied: the code rarely treats them all alike.
@@ -312,6 +338,13 @@ class CodeErrors:
                 return ()
             requires += f", or {further.requires.subject} = {further.requires.value}"
         return tuple(each.with_requirement(requires) for each in failed[:2])
+
+
+def _is_of_made_dtype(outcome: TrialOutcome) -> bool:
+    """Whether two dtypes differ, as those of a loop before and after a turn, where an argument's was made up."""
+    guesses = outcome.bound_call.assumptions if outcome.bound_call is not None else ()
+    message = outcome.failure.message if outcome.failure is not None else ""
+    return "dtypes do not match" in message and any(each.kind == "dtype" for each in guesses)
 
 
 def _is_shape_error(outcome: TrialOutcome) -> bool:
