@@ -1,17 +1,24 @@
-"""Options of the test suite, and the processes of its workers."""
+"""Options of the test suite, and what its processes share, of which there are hundreds."""
 
 from __future__ import annotations
 
+import compileall
+import contextlib
+import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import shapecheck
 from shapecheck.worker import spawn, worker_client
 from shapecheck.worker.fork_server import ForkServers
 
 _NAMES_THE_TEST = "PYTEST_CURRENT_TEST"
+_PACKAGE = Path(shapecheck.__file__).parent
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -22,18 +29,33 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile once what every process of the suite would compile for itself: our modules, and what XLA is given."""
+    if hasattr(config, "workerinput"):  # a process of pytest-xdist, which has this from the one that started it
+        return
+    compileall.compile_dir(_PACKAGE, quiet=2)  # as pip does; processes that evaluate write no bytecode
+    folder = tempfile.mkdtemp(prefix="shapecheck-compiled-")
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", folder)
+    # Most of it are single operations, each of which compiles in some milliseconds.
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _forked_workers() -> Iterator[None]:
-    """Fork workers, as those of locks are, from one process that has imported JAX: they are hundreds.
+    """Fork workers, as those of locks are, from one process that has imported JAX.
 
-    Where a test gives them another environment or another interpreter, they are started by themselves.
+    As in the editor, equinox is imported before too, where the files that are checked mention it. Where a test gives
+    the workers another environment or another interpreter, they are started by themselves.
     """
-    with ForkServers() as servers, pytest.MonkeyPatch.context() as patch:
+    with ForkServers() as plain, ForkServers(["equinox"]) as with_equinox, pytest.MonkeyPatch.context() as patch:
         environment = _environment()
 
         def start(python: str, cwd: Path) -> spawn.Process:
-            alike = _is_ours(python) and _environment() == environment
-            return (servers.start if alike else spawn.spawn_process)(python, cwd)
+            if not _is_ours(python) or _environment() != environment:
+                return spawn.spawn_process(python, cwd)
+            return (with_equinox if _mentions_equinox(cwd) else plain).start(python, cwd)
 
         patch.setattr(worker_client, "spawn_process", start)
         yield
@@ -49,6 +71,16 @@ def _is_ours(python: str) -> bool:
     """Whether it is this interpreter, in this virtual environment: `python` and `python3` are."""
     ours = Path(sys.executable)
     return Path(python).parent == ours.parent and Path(python).resolve() == ours.resolve()
+
+
+def _mentions_equinox(folder: Path) -> bool:
+    if folder == _PACKAGE.parents[1]:
+        return False
+    for path in folder.rglob("*.py"):
+        with contextlib.suppress(OSError), path.open("rb") as file:
+            if b"equinox" in file.read():
+                return True
+    return False
 
 
 def _environment() -> dict[str, str]:

@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -77,8 +78,13 @@ def room(module: str) -> str:
     return inner
 
 
-def imports(file: Path) -> Iterator[tuple[str, bool]]:
+@cache
+def imports(file: Path) -> tuple[tuple[str, bool], ...]:
     """Each imported module as a dotted name, and whether only type checkers see it."""
+    return tuple(_read_imports(file))
+
+
+def _read_imports(file: Path) -> Iterator[tuple[str, bool]]:
     tree = ast.parse(file.read_bytes())
     typing_only = {
         id(child)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,8 @@ from shapecheck.evaluate.probes import monkeypatch as table
 PACKAGE = Path(shapecheck.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 # Data of Python's that is there to be set, and attributes by name of what is our own.
-SETTINGS = ("sys.argv", "sys.path", "sys.modules", "sys.stdin", "sys.stdout", "sys.stderr", "os.environ")
+SETTINGS = ("os.environ", *(f"sys.{name}" for name in ("argv", "dont_write_bytecode", "modules", "path", "std")))
+SETTERS = ("setattr", "set_attr", "patch_attribute", "__setattr__")
 OWN_ATTRIBUTES = {
     "runtime/lazy_probe.py": "itself",
     "evaluate/global_state.py": "settings, which their owners let anybody set",
@@ -26,6 +28,15 @@ OWN_ATTRIBUTES = {
     "evaluate/stages/field_functions.py": "a copy of the user's module",
     "evaluate/stages/staged_models.py": "a copy of the user's spec",
 }
+
+
+@functools.cache
+def tree_of(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
+def last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def foreign_names(tree: ast.Module) -> set[str]:
@@ -44,11 +55,11 @@ def foreign_names(tree: ast.Module) -> set[str]:
 def patches(tree: ast.AST, foreign: set[str]) -> Iterator[int]:
     """The lines that set an attribute of something foreign, the code of a function, or an attribute by its name."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and re.search(
-            r"\b(set_?attr|patch_attribute|__setattr__)$", ast.unparse(node.func)
-        ):
+        if isinstance(node, ast.Call) and last_name(node.func) in SETTERS:
             yield node.lineno
         for target in node.targets if isinstance(node, ast.Assign) else ():
+            if isinstance(target, ast.Name | ast.Subscript):  # most are, and unparsing takes long
+                continue
             text = ast.unparse(target)
             root = re.split(r"[.\[]", text, maxsplit=1)[0]
             is_foreign = isinstance(target, ast.Attribute) and root in foreign and not text.startswith(SETTINGS)
@@ -59,7 +70,7 @@ def patches(tree: ast.AST, foreign: set[str]) -> Iterator[int]:
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.relative_to(PACKAGE).as_posix())
 def test_each_monkeypatch_is_called_one_and_stands_in_the_table(file: Path) -> None:
     text, path = file.read_text(encoding="utf-8"), file.relative_to(PACKAGE).as_posix()
-    tree, lines = ast.parse(text), text.splitlines()
+    tree, lines = tree_of(file), text.splitlines()
     outer = [n for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)]
     functions = [n for n in (*outer, *(m for c in outer for m in c.body)) if isinstance(n, ast.FunctionDef)]
     found = list(patches(tree, foreign_names(tree))) if path not in OWN_ATTRIBUTES else []
@@ -91,18 +102,16 @@ def private_names(tree: ast.Module) -> Iterator[str]:
                     module.startswith("jax") and any(name.startswith("_") for name in names)
                 ):
                     yield module
-        elif isinstance(node, ast.Attribute) and re.match(
-            r"(jax|jnp)\.(\w+\.)*(_[a-z]|interpreters)", ast.unparse(node)
-        ):
-            yield ast.unparse(node)
+        elif isinstance(node, ast.Attribute) and re.match(r"_[a-z]|interpreters", node.attr):
+            if re.match(r"(jax|jnp)\.(\w+\.)*(_[a-z]|interpreters)", ast.unparse(node)):
+                yield ast.unparse(node)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "_src" in node.value:
             yield node.value
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.relative_to(PACKAGE).as_posix())
 def test_names_of_the_inside_of_jax_stand_in_one_file(file: Path) -> None:
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    found = [name for name in private_names(tree) if "haiku" not in name]  # a framework has its own
+    found = [name for name in private_names(tree_of(file)) if "haiku" not in name]  # a framework has its own
     if file.name == "jax_internals.py":
         assert found
     else:

@@ -527,6 +527,32 @@ PACKAGES = (
         origin="6972b779fd",
         checked="src/jaxoplanet",
     ),
+    Package(
+        name="HighPerfLLMs2024",
+        repository="https://github.com/rwitten/HighPerfLLMs2024",
+        origin="183ee74a6c",
+        checked=".",
+    ),
+    Package(name="apax", repository="https://github.com/apax-hub/apax", origin="c9dfdbc6df", checked="apax"),
+    Package(name="tinygp", repository="https://github.com/dfm/tinygp", origin="5302d5a1ae", checked="src/tinygp"),
+    Package(name="jax-sph", repository="https://github.com/tumaer/jax-sph", origin="808f87489e", checked="jax_sph"),
+    Package(
+        name="nemos", repository="https://github.com/flatironinstitute/nemos", origin="c80170b058", checked="src/nemos"
+    ),
+    Package(
+        name="scenic",
+        repository="https://github.com/google-research/scenic",
+        origin="4a38d475ee",
+        checked="scenic/model_lib",
+    ),
+    Package(
+        name="neural-tangents",
+        repository="https://github.com/google/neural-tangents",
+        origin="c17e770bb7",
+        checked="neural_tangents",
+    ),
+    Package(name="deer", repository="https://github.com/machine-discovery/deer", origin="409140ff98", checked="deer"),
+    Package(name="jax-cfd", repository="https://github.com/google/jax-cfd", origin="a1b5b51e98", checked="jax_cfd"),
 )
 
 # The environment that the verdicts were read with (Python 3.12), for all packages together. What needs TensorFlow or

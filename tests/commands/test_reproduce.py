@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -67,7 +68,8 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def run_alone(file: str) -> subprocess.CompletedProcess[str]:
     source = str(Path(shapecheck.__file__).parents[1])
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", file]
-    environment = {"PYTHONPATH": source, "PATH": "/usr/bin:/bin", "JAX_PLATFORMS": "cpu"}
+    jax = {name: value for name, value in os.environ.items() if name.startswith("JAX_")}
+    environment = {**jax, "PYTHONPATH": source, "PATH": "/usr/bin:/bin", "JAX_PLATFORMS": "cpu"}
     return subprocess.run(command, capture_output=True, text=True, env=environment, cwd="/", check=False)
 
 

@@ -15,7 +15,7 @@ from shapecheck.worker import worker_client
 pytestmark = pytest.mark.usefixtures("spawned_workers")
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
-MODELS = ["attention_einsum", "dqn", "gae", "hmm", "kalman", "metrics"]
+MODELS = ["attention_einsum", "gae", "hmm", "kalman"]
 
 
 def test_the_number_of_workers_makes_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

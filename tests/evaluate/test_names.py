@@ -16,6 +16,23 @@ from jaxtyping import Array, Float
 """
 
 CASES = {
+    "what_it_was_before_it_was_counted_down": """
+def shifted(x: Float[Array, "b t"]):
+    width = 2 * x.shape[1]
+    y = jnp.concatenate([x, x], 1)  # (b, width)
+    width -= 1
+    # (b, width - 1)
+    y = y[:, :width]
+    z = y[:, 1:]  # (b, width - 1)
+    return y + 1, z
+
+def wrong(x: Float[Array, "b t"]):
+    width = 2 * x.shape[1]
+    y = jnp.concatenate([x, x], 1)  # (b, width)
+    width -= 1
+    z = y[:, :width] + 0  # (b, width - 2)  ~SC201
+    return y[:, :width] + 1, z  # (b, t), (b, t)  ~SC201
+""",
     "a_method_of_its_class_before_the_constructor": """
 class Heads(eqx.Module):
     proj: eqx.nn.Linear

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,9 @@ import pytest
 import shapecheck
 from shapecheck.cli import main
 
-ENVIRONMENT = {"PYTHONPATH": str(Path(shapecheck.__file__).parents[1]), "PATH": "/usr/bin:/bin", "JAX_PLATFORMS": "cpu"}
+SOURCE = str(Path(shapecheck.__file__).parents[1])
+JAX = {name: value for name, value in os.environ.items() if name.startswith("JAX_")}
+ENVIRONMENT = {**JAX, "PYTHONPATH": SOURCE, "PATH": "/usr/bin:/bin", "JAX_PLATFORMS": "cpu"}
 TRAINING = """\
 from dataclasses import dataclass
 

@@ -662,6 +662,27 @@ def test_a_sum_or_product_of_one_parameter_says_what_the_name_of_the_result_is(p
     assert result["the returned value [D, T]"] == ended
 
 
+RATIO = """
+def f(cost: Float[Array, "n m"]):
+    pairs = g(cost)  # (2, n/m)
+    return pairs
+"""
+
+
+@pytest.mark.parametrize(
+    ("axes", "size", "ended"),
+    [("n m", "68", "good"), ("n m", "76", "good"), ("n m", "92", "bad dim"), ("n", "68", "bad dim")],
+)
+def test_two_axes_of_one_array_with_a_slash_between_them_are_either(axes, size, ended) -> None:
+    sizes = {"n": "68", "m": "76"}
+    cost = array(*(sizes[name] for name in axes.split()))
+    text = RATIO.replace("n m", axes)
+    result = read(
+        text, [(f'cost Float[Array, "{axes}"]', cost), ("pairs (2, n/m)", array("2", size))], names={"m": "76"}
+    )
+    assert result["pairs (2, n/m)"] == ended
+
+
 RESULT = """
 def f(model, x: Float[Array, "b d"]) -> Float[Array, "code code"]:
     z = model(x)  # (b, code)

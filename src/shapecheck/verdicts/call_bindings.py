@@ -8,7 +8,21 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property
 
 from shapecheck.model import ArrayValue, Call, Claim, Module, NamedSize, Observation
-from shapecheck.shapes import Bindings, Dim, NamedDim, Size, Spec, SymbolicDim, match, parse_spec
+from shapecheck.shapes import (
+    Bindings,
+    Dim,
+    EvaluationError,
+    Expression,
+    NamedDim,
+    Size,
+    Spec,
+    SymbolicDim,
+    evaluate,
+    match,
+    parse_spec,
+)
+from shapecheck.shapes.expressions import Binary, Name
+from shapecheck.shapes.expressions import names as names_in
 from shapecheck.shapes.solve_dims import solve_expression
 from shapecheck.verdicts.claim_outcome import BoundSize, ClaimOutcomes, Mismatch, Reason, dtype_fits
 from shapecheck.verdicts.loop_turns import Turns
@@ -82,7 +96,41 @@ class CallReader:
 
     def specs(self, claim: Claim) -> tuple[Spec, ...]:
         """All readings of a comment, as `spec` has the first."""
-        return (self.spec(claim), *(self._close_spec(parse_spec(text)) for text in claim.readings))
+        first = self.spec(claim)
+        others = (self._close_spec(parse_spec(text)) for text in claim.readings)
+        return (first, *others, *(self._either(first) if claim.notation != "annotation" else ()))
+
+    def _either(self, spec: Spec) -> Iterator[Spec]:
+        """The readings of `n/m` as n or m, where these are two axes of one array: hardly any size is their ratio."""
+        pairs = {place: pair for place, dim in enumerate(spec.dims) if (pair := _ratio(dim)) is not None}
+        if not pairs or not all(map(self._stand_together, pairs.values())):
+            return
+        for side in range(2):
+            yield Spec(tuple(NamedDim(pairs[i][side]) if i in pairs else dim for i, dim in enumerate(spec.dims)))
+
+    def _stand_together(self, pair: tuple[str, str]) -> bool:
+        specs = (parse_spec(self.module.claims[index].spec) for index in self.seen_claims)
+        return any({*map(NamedDim, pair)} <= {*spec.dims} for spec in specs)
+
+    def former_sizes(self, spec: Spec, name: str, now: Sequence[Size]) -> Iterator[Size]:
+        """Sizes that a name had before, of which an expression says what it has now: `n - 1` behind `n -= 1`."""
+        found = (dim.expression for dim in spec.dims if isinstance(dim, SymbolicDim))
+        expressions = [each for each in found if {*names_in(each)} == {name}]
+        visible = itertools.chain.from_iterable(each.names for each in self.call.observations if expressions)
+        for text in dict.fromkeys(each.size for each in visible if each.name == name):
+            size = self.samples.size(text)
+            if (
+                size is not None
+                and size not in now
+                and any(self._is_now(each, name, size, now) for each in expressions)
+            ):
+                yield size
+
+    def _is_now(self, expression: Expression, name: str, before: Size, now: Sequence[Size]) -> bool:
+        try:
+            return evaluate(expression, {name: before}, self.samples.count) in now
+        except EvaluationError:
+            return False
 
     def _close_spec(self, spec: Spec) -> Spec:
         if not any(isinstance(dim, SymbolicDim) for dim in spec.dims):
@@ -428,3 +476,12 @@ def _without_shadowed(names: Sequence[NamedSize]) -> list[NamedSize]:
     """The integers without the attributes that a local variable of the same name hides."""
     local = {named.name for named in names if named.source == named.name}
     return [named for named in names if named.name not in local or named.source == named.name]
+
+
+def _ratio(dim: Dim) -> tuple[str, str] | None:
+    """The names of a dim such as `n/m`."""
+    expression = dim.expression if isinstance(dim, SymbolicDim) else None
+    if not isinstance(expression, Binary) or expression.operator != "/":
+        return None
+    left, right = expression.left, expression.right
+    return (left.text, right.text) if isinstance(left, Name) and isinstance(right, Name) else None

@@ -364,6 +364,7 @@ class CommentJudge:
                 among_themselves = self.reader.lookup(name)
                 if among_themselves is not None and among_themselves not in sizes:
                     sizes.append(among_themselves)
+            sizes += self.reader.former_sizes(spec, name, tuple(sizes))
             if not sizes and name not in own:
                 bound = self.by_turn.get((name, turn)) if turn is not None else None
                 bound = bound if bound is not None else self.reader.lookup(name)

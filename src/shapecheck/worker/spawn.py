@@ -68,7 +68,7 @@ def kill_group(process: Process) -> None:
 
 
 def environment(mark: str, variables: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The user's environment, with JAX on a CPU of several devices, runtime checks off, and no bytecode written."""
+    """The user's environment, with JAX on a CPU of several devices, and runtime checks off."""
     base = {**os.environ, **(variables or {})}
     return {
         **base,
@@ -76,7 +76,6 @@ def environment(mark: str, variables: Mapping[str, str] | None = None) -> dict[s
         "JAX_PLATFORMS": "cpu",
         "SHAPECHECK_DEBUG": "",
         "JAXTYPING_DISABLE": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",
         "PYTHONUNBUFFERED": "1",
         "TF_CPP_MIN_LOG_LEVEL": "3",

@@ -144,10 +144,21 @@ def _start(opening: Startup, send: Send, serve: Serve) -> WorkerSession | StartR
         return StartRefusal(reason=hint)
     from shapecheck.evaluate.session.worker_session import TooOldError, WorkerSession
 
+    _write_no_bytecode()
     try:
         return WorkerSession(opening, send, serve)
     except TooOldError as error:
         return StartRefusal(reason=str(error))
+
+
+def _write_no_bytecode() -> None:
+    """From now on, in this process and in those that the user's code starts: a check leaves no files beside theirs.
+
+    What was imported so far, JAX and our own modules, has its bytecode kept as in any program. Not every installer
+    compiles modules, and without bytecode each worker would spend half a second on ours.
+    """
+    sys.dont_write_bytecode = True
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 
 
 def _listen(commands: BinaryIO, inbox: queue.Queue[object], mark: str) -> None:
