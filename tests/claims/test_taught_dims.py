@@ -92,6 +92,7 @@ def test_what_may_be_no_shape_teaches_nothing(lesson: str) -> None:
         ("gae (batch, time); targets (time,)", ["(batch, time)", "(time,)"]),
         ("The loss. gae: (batch, time), targets: (time,).", ["(batch, time)", "(time,)"]),
         ("gae: (batch, time), others: (time,)", ["(batch, time)"]),
+        ("What is given as gae: `(batch, time)`, `3` and so on.", []),  # the notations of it
     ],
 )
 def test_a_sentence_gives_the_shape_of_parameters_that_it_names(docstring: str, read: list[str]) -> None:
