@@ -18,6 +18,7 @@ from shapecheck.evaluate.inputs.abstract_call import LazyCall
 from shapecheck.evaluate.inputs.body_shapes import NO_SHAPES, BodyShape, body_shapes, unpacked_parts
 from shapecheck.evaluate.inputs.call_sites import CallSites, WrittenArray
 from shapecheck.evaluate.inputs.choices import ArgumentChoices, axes_text
+from shapecheck.evaluate.inputs.documented_types import documented_type
 from shapecheck.evaluate.inputs.factories import factories_of
 from shapecheck.evaluate.inputs.known_numbers import number_kind
 from shapecheck.evaluate.inputs.known_texts import known_texts, reaches_out
@@ -243,6 +244,8 @@ class Synthesis:
     ) -> object:
         name, default = parameter.name, parameter.default
         annotation = annotation_of(function, name, parameter.annotation)
+        if annotation is MISSING and default is MISSING and not isinstance(described, ParameterSpec):
+            annotation = documented_type(function, name) or MISSING
         variant = self.integers.variant
         if variant == AS_CALLED and constructing and not is_array_type(annotation):
             called = self._as_called(function, name)
