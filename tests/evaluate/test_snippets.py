@@ -101,6 +101,28 @@ if __name__ == "__main__":
     assert [line for line, _ in errors(report)] == [3]
 
 
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("mix(jnp.ones((7, 4)), SimpleNamespace(weight=jnp.ones((5, 4))))", [("SC301", 2)]),
+        # what the block itself gets wrong, or what is not there, says nothing of the code
+        ("jnp.ones((7, 4)) @ jnp.ones((5, 4))", []),
+        ("mix(open('data.npy'), None)", []),
+    ],
+)
+def test_the_first_shape_error_in_what_a_main_block_runs_is_a_finding(
+    run: Run, body: str, found: list[tuple[str, int]]
+) -> None:
+    main = f"""
+if __name__ == "__main__":
+    import jax.numpy as jnp
+    from types import SimpleNamespace
+    {body}
+"""
+    report = run({"pkg/model.py": MIX + main})
+    assert [(each.code, each.span.line) for each in report.findings if each.severity == "error"] == found
+
+
 def test_an_example_script_and_documents_beside_it(run: Run, tmp_path: Path) -> None:
     script = README.split("```python\n")[1].split("```", maxsplit=1)[0] + "mix(jnp.ones((7, 4)), settings)\n"
     (tmp_path / "docs" / "guide").mkdir(parents=True)
