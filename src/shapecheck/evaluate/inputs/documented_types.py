@@ -33,11 +33,11 @@ def documented_type(function: Callable[..., object], parameter: str) -> type | N
     if isinstance(function, type):
         own = inspect.getattr_static(function, "__init__").__doc__
         text = f"{text or ''}\n{own or ''}"
-    return _read(text, parameter) if isinstance(text, str) and parameter in text else None
+    return _type_in(text, parameter) if isinstance(text, str) and parameter in text else None
 
 
 @lru_cache(maxsize=1024)
-def _read(text: str, parameter: str) -> type | None:
+def _type_in(text: str, parameter: str) -> type | None:
     for form in _FORMS:
         found = re.search(form.format(name=re.escape(parameter), word=_WORD), text, re.MULTILINE | re.IGNORECASE)
         if found is not None:
