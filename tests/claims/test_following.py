@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shapecheck.claims import Project, read_module
+from shapecheck.claims.imported_aliases import Neighbours
 
 TYPES = """\
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -65,6 +66,27 @@ def test_an_alias_of_another_file_means(imports, annotation, expected):
 def test_the_files_on_the_way_are_known():
     module = _read("from pkg import Activation\ndef f(x: Activation): ...\n", FILES)
     assert module.alias_files == ("/p/pkg/__init__.py", "/p/pkg/types_.py")
+    assert [claim.text for claim in module.claims] == ['Float[Array, "b d"]']
+
+
+def test_modules_that_import_each_other_whole_are_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twelve files that import a package by a star, which imports all of them so: there are 12! orders of these."""
+    modules = [f"m{number}" for number in range(12)]
+    files = {
+        "/p/pkg/__init__.py": "".join(f"from .{each} import *\n" for each in [*modules, "types_"]),
+        "/p/pkg/types_.py": TYPES,
+        **{f"/p/pkg/{each}.py": "from pkg import *\nMissing = missing()\n" for each in modules},
+    }
+    asked: list[object] = []
+    in_file = Neighbours._in_file
+
+    def count(self: Neighbours, *question: object) -> object:
+        asked.append(question)
+        assert len(asked) < 1000
+        return in_file(self, *question)
+
+    monkeypatch.setattr(Neighbours, "_in_file", count)
+    module = _read("from pkg import *\nimport pkg\ndef f(x: Act, y: pkg.Nothing, z: pkg.Missing.Inner): ...\n", files)
     assert [claim.text for claim in module.claims] == ['Float[Array, "b d"]']
 
 

@@ -15,7 +15,7 @@ from shapecheck.claims.annotation_names import Alias, Names, read_names
 from shapecheck.syntax.scopes import survey
 from shapecheck.syntax.source_text import read_source
 
-_FARTHEST = 12  # files on the way to an alias: more than these are a circle
+_FARTHEST = 50  # imports on the way to an alias
 
 _DEFINITION = re.compile(rb"^[ \t]*(?:class|(?:async[ \t]+)?def)[ \t]+([^\W\d]\w*)\b", re.MULTILINE)
 _DERIVED = re.compile(rb"^[ \t]*class[ \t]+([^\W\d]\w*)\(([^)\n]*)\)", re.MULTILINE)
@@ -61,11 +61,15 @@ class Neighbours:
     requested: set[str] = field(default_factory=set)
     roots: dict[str, Sequence[str]] = field(default_factory=dict)
     _resolved: dict[tuple[str, ...], Alias | None] = field(default_factory=dict)
+    # What each file was asked for on behalf of one name. Packages that import all of their modules by `*`, which import
+    # the package, would ask each other in ever new orders.
+    _asked: set[tuple[str, tuple[str, ...]]] = field(default_factory=set)
 
     def __call__(self, module: str, parts: Sequence[str]) -> Alias | None:
         """What `parts` of a module stand for, such as `Act`, or `types_.Act` of a package."""
         key = (module, *parts)
         if key not in self._resolved:  # an annotation's name stands in a file many times
+            self._asked.clear()
             self._resolved[key] = self._find(self.path, module, parts, 0)
         return self._resolved[key]
 
@@ -82,6 +86,10 @@ class Neighbours:
         return self._find(path, joined, parts[1:], depth + 1)
 
     def _in_file(self, file: _File, parts: Sequence[str], depth: int) -> Alias | None:
+        question = (file.path, tuple(parts))
+        if question in self._asked:
+            return None
+        self._asked.add(question)
         names = file.names
         first, rest = parts[0], parts[1:]
         if not rest and (own := names.own_alias(first)) is not None:
