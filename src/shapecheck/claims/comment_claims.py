@@ -212,7 +212,7 @@ class CommentClaimReader:
                     segment=segment,
                     offset=stated.offset,
                     target=target,
-                    sure=not segment.hedged,
+                    sure=not segment.hedged and not (own and _is_worked_example(line, segment)),
                     explicit=segment.explicit,
                 )
             return
@@ -322,8 +322,8 @@ class CommentClaimReader:
         own = line.comment.own_line
         if segment.hedged or segment.inputs or segment.prose > _SHORT:
             return False
-        if own and (segment.generic or (segment.numeric and line.first != line.last)):
-            return False  # `output: (b, t)` may be what the function returns; numbers in a text are an example
+        if own and (segment.generic or _is_worked_example(line, segment)):
+            return False  # `output: (b, t)` may be what the function returns
         if own and self._is_far(line) and not self._neighbours(line)[1]:
             return False
         names_other = segment.labels and not segment.generic and target.name not in segment.labels
@@ -484,6 +484,11 @@ class CommentClaimReader:
             loose=not sure,
             each=each,
         )
+
+
+def _is_worked_example(line: CommentLine, segment: Segment) -> bool:
+    """Whether there are numbers alone in a text of several lines: "pad by 2, so that signal.shape = (6, 6)"."""
+    return segment.numeric and line.first != line.last
 
 
 def _has_axis_of_one(segment: Segment) -> bool:

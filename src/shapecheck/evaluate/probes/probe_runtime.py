@@ -352,8 +352,10 @@ class ModuleProbe:
         """The integers that a frame has under the names that claims at a site use."""
         if not site.names:
             return ()
-        parameters = self.scopes[site.scope].parameters
-        return visible(site.names, *self._variables(frame), self.recorder.constructions, parameters)
+        scope, names = self.scopes[site.scope], site.names
+        if site.kind == "return":  # what is said of the result means the arguments, not what they were made to be since
+            names = tuple(name for name in names if name not in scope.rebound or name not in scope.parameters)
+        return visible(names, *self._variables(frame), self.recorder.constructions, scope.parameters)
 
     def _hidden_axes(
         self, opened: OpenCall, frame: FrameType, *, of_scans: bool = False
