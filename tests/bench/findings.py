@@ -553,6 +553,36 @@ PACKAGES = (
     ),
     Package(name="deer", repository="https://github.com/machine-discovery/deer", origin="409140ff98", checked="deer"),
     Package(name="jax-cfd", repository="https://github.com/google/jax-cfd", origin="a1b5b51e98", checked="jax_cfd"),
+    Package(
+        name="m3ae_public",
+        repository="https://github.com/young-geng/m3ae_public",
+        origin="a5eb14f",
+        checked=".",
+    ),
+    Package(
+        name="denoising-diffusion-flax",
+        repository="https://github.com/yiyixuxu/denoising-diffusion-flax",
+        origin="d09e271",
+        checked=".",
+    ),
+    Package(
+        name="tensorf-jax",
+        repository="https://github.com/brentyi/tensorf-jax",
+        origin="cbfa324",
+        checked=".",
+    ),
+    Package(
+        name="fedjax",
+        repository="https://github.com/google/fedjax",
+        origin="c57ee19",
+        checked=".",
+    ),
+    Package(
+        name="jax-vqvae-vqgan",
+        repository="https://github.com/kvfrans/jax-vqvae-vqgan",
+        origin="5d50e77",
+        checked=".",
+    ),
 )
 
 # The environment that the verdicts were read with (Python 3.12), for all packages together. What needs TensorFlow or
