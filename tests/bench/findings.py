@@ -554,12 +554,6 @@ PACKAGES = (
     Package(name="deer", repository="https://github.com/machine-discovery/deer", origin="409140ff98", checked="deer"),
     Package(name="jax-cfd", repository="https://github.com/google/jax-cfd", origin="a1b5b51e98", checked="jax_cfd"),
     Package(
-        name="m3ae_public",
-        repository="https://github.com/young-geng/m3ae_public",
-        origin="a5eb14f",
-        checked=".",
-    ),
-    Package(
         name="denoising-diffusion-flax",
         repository="https://github.com/yiyixuxu/denoising-diffusion-flax",
         origin="d09e271",
