@@ -111,6 +111,16 @@ def apart(params, rows):
     """rows: (batch, 17)"""
     return jax.vmap(actor.apply, in_axes=(None, 0))(params, rows)  # (batch, 6)
 
+def cyclic(params, obs):
+    """obs: (batch, 17)"""
+    loop = []
+    loop.append(loop)
+    return with_loop(params, obs, loop)
+
+def with_loop(params, obs, loop):
+    # obs: (batch, 17)
+    return actor.apply(params, obs)  # (batch, 6)
+
 def trained(state, obs):
     """obs: (batch, 17)"""  ~unreached
     return state.apply_fn({"params": state.params}, obs)

@@ -21,6 +21,7 @@ from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.probes.vmap_axes import mapped_axes
 from shapecheck.model import Assumption
 
+_DEEPEST = 3  # containers around variables, as `{"params": params}` is
 _UPDATED = 2  # what an optimizer's update takes at least: gradients and its state
 
 
@@ -164,12 +165,14 @@ def _abstract(leaf: object) -> object:
     return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) if is_array(leaf) else leaf
 
 
-def _find_later(given: object) -> Iterator[LaterVariables]:
+def _find_later(given: object, depth: int = _DEEPEST) -> Iterator[LaterVariables]:
+    """Those in plain containers, which may hold themselves: what others do when they are looked into is their own."""
     if isinstance(given, LaterVariables):
         yield given
-    elif isinstance(given, Mapping | tuple | list):
-        for part in given.values() if isinstance(given, Mapping) else given:
-            yield from _find_later(part)
+    elif depth and type(given) in (dict, tuple, list):
+        parts: Any = given
+        for part in parts.values() if type(given) is dict else parts:
+            yield from _find_later(part, depth - 1)
 
 
 def _paired_parts(given: object, made: object) -> Iterator[tuple[LaterVariables, object]]:

@@ -61,6 +61,8 @@ def capture(function: object, frame: FrameType, known: Mapping[str, int]) -> Rec
     try:
         arguments = jax.tree_util.tree_map(_abstract, values)
         jax.tree_util.tree_leaves(arguments)  # which may be refused of arrays without values
+    except RecursionError:  # a list that holds itself: what stands for variables may be flattened last, by us
+        return None
     except Exception as error:  # the user's own flattening
         if is_own(error):
             raise

@@ -144,6 +144,8 @@ class Attempts:
                 except CannotSynthesiseError:
                     raise
                 except Exception as other:  # what makes the model's variables fails itself
+                    if is_own(other):
+                        raise
                     error = other
             axis = _UNBOUND_AXIS.search(message_of(error)) if isinstance(error, NameError) else None
             if axis is not None and axis.group(1) not in self.axes:

@@ -23,14 +23,13 @@ from shapecheck.evaluate.search.choice_search import search_choices
 from shapecheck.evaluate.search.code_errors import CodeErrors
 from shapecheck.evaluate.search.further_runs import FurtherRuns, follows_one_condition, with_decisions
 from shapecheck.evaluate.search.refused_shapes import RefusedShape, find_refused
-from shapecheck.evaluate.search.size_search import SizeSearch
+from shapecheck.evaluate.search.size_search import SizeSearch, says_division
 from shapecheck.model import Assumption, Evaluation
 from shapecheck.worker.messages.plans import EntryPlan
 
 _UNVERIFIED = ("template", "compare")  # what is shown as it is: any sizes that go will do
 
 
-_DIVIDING = re.compile(r"^(?!.*must equal).*(?:reshape|divi|modulo|multiple|evenly)", re.IGNORECASE | re.DOTALL)
 _OF_DTYPE = re.compile(r"\b(?:integer|int\d*|float\d*|floating|boolean|bool|complex\d*)\b|dtype", re.IGNORECASE)
 
 
@@ -281,7 +280,7 @@ def _needs_multiples(first: SearchResult | None) -> bool:
     failed = first.failed if first is not None else ()
     messages = [each.failure.message for each in failed if each.failure is not None]
     integers = {name for each in failed if each.bound_call is not None for name in each.bound_call.integers}
-    return len(integers) > 1 and any(_DIVIDING.search(message) for message in messages)
+    return len(integers) > 1 and any(map(says_division, messages))
 
 
 def _is_of_guesses(first: SearchResult) -> bool:

@@ -74,6 +74,8 @@ class LinenFramework(FlaxFramework):
         if frame.f_code.co_name != "apply" or not frame.f_code.co_filename.endswith(_APPLYING):
             return None
         local = frame.f_locals
+        if "variables" not in local or "rngs" not in local:  # the function of that name, which makes one that applies
+            return None
         given = local["rngs"] if isinstance(local["rngs"], Mapping) else {}
         keys = {**_keys(), **{name: jax.random.PRNGKey(0) for name in given}}
         kwargs = {**local["kwargs"], "method": local["method"]}
