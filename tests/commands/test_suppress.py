@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from shapecheck.commands import suppress
 from shapecheck.config import Config
 from shapecheck.model import Finding, Module, Span, Suppression, UnreachedClaim
-from shapecheck.verdicts import suppress
 
 
 def finding(code: str = "SC201", line: int = 3, end: int | None = None, path: str = "a.py", column: int = 9) -> Finding:

@@ -6,13 +6,10 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from shapecheck.config import Config
 from shapecheck.model import Finding, Module, Suppression, UnreachedClaim
 from shapecheck.rules import RULES
-
-if TYPE_CHECKING:
-    from shapecheck.config import Config
 
 
 @dataclass(frozen=True)
