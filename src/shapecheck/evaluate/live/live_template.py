@@ -13,12 +13,12 @@ from typing import Any
 
 import jax
 
-from shapecheck.evaluate.inputs.call_builder import CallBuilder
-from shapecheck.evaluate.inputs.construct_models import Models
-from shapecheck.evaluate.inputs.made_integers import DEFAULTS_FIRST
-from shapecheck.evaluate.inputs.size_assignment import InventedSizes, UnknownSizeError
-from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
-from shapecheck.evaluate.inputs.user_examples import ExampleError
+from shapecheck.evaluate.inputs.project.user_examples import ExampleError
+from shapecheck.evaluate.inputs.synthesis.call_builder import CallBuilder
+from shapecheck.evaluate.inputs.synthesis.construct_models import Models
+from shapecheck.evaluate.inputs.synthesis.made_integers import DEFAULTS_FIRST
+from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
+from shapecheck.evaluate.inputs.trials.size_assignment import InventedSizes, UnknownSizeError
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.search.entry_search import EntrySearch
 from shapecheck.evaluate.session.target_calls import as_shape, call_spec, is_pair

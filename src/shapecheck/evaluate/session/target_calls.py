@@ -13,18 +13,18 @@ from typing import Any
 import jax
 
 from shapecheck.evaluate.framework_protocol import framework_of, model_classes
-from shapecheck.evaluate.inputs import name_hints
-from shapecheck.evaluate.inputs.abstract_call import build
-from shapecheck.evaluate.inputs.call_builder import CallBuilder
-from shapecheck.evaluate.inputs.data_arguments import by_argument
-from shapecheck.evaluate.inputs.entries import is_model
-from shapecheck.evaluate.inputs.failure_reasons import describe_error, is_own, kind_of
-from shapecheck.evaluate.inputs.nested_arguments import heads
-from shapecheck.evaluate.inputs.runtime_annotations import array_type, is_config
-from shapecheck.evaluate.inputs.signature_facts import missing_parameters
-from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
-from shapecheck.evaluate.inputs.trial import CallSpec
-from shapecheck.evaluate.inputs.user_examples import ExampleError, ShapeText, check_names, public_names
+from shapecheck.evaluate.inputs.facts import name_hints
+from shapecheck.evaluate.inputs.facts.runtime_annotations import array_type, is_config
+from shapecheck.evaluate.inputs.facts.signature_facts import missing_parameters
+from shapecheck.evaluate.inputs.project.data_arguments import by_argument
+from shapecheck.evaluate.inputs.project.entries import is_model
+from shapecheck.evaluate.inputs.project.nested_arguments import heads
+from shapecheck.evaluate.inputs.project.user_examples import ExampleError, ShapeText, check_names, public_names
+from shapecheck.evaluate.inputs.synthesis.call_builder import CallBuilder
+from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
+from shapecheck.evaluate.inputs.trials.abstract_call import build
+from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, is_own, kind_of
+from shapecheck.evaluate.inputs.trials.trial import CallSpec
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.stages.debug_batch import batch, by_name

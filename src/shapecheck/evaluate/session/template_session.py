@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from shapecheck.evaluate.inputs.call_builder import CallBuilder
-from shapecheck.evaluate.inputs.user_examples import ExampleError
+from shapecheck.evaluate.inputs.project.user_examples import ExampleError
+from shapecheck.evaluate.inputs.synthesis.call_builder import CallBuilder
 from shapecheck.evaluate.probes.recorder import Watch
 from shapecheck.evaluate.session.target_calls import call_spec, describe_refusal, with_batches
 from shapecheck.evaluate.session.target_context import USER_ERRORS, NameGoneError, TargetContext
