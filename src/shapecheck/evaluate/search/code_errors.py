@@ -7,6 +7,7 @@ import itertools
 import re
 from collections.abc import Sequence
 
+from shapecheck.evaluate.inputs.facts.namesakes import are_namesakes
 from shapecheck.evaluate.inputs.synthesis.made_integers import ALL_EQUAL, EVEN, ODD
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trials.choices import (
@@ -18,7 +19,7 @@ from shapecheck.evaluate.inputs.trials.choices import (
     one_key,
 )
 from shapecheck.evaluate.inputs.trials.size_assignment import DIVISIBLE, SQUARES, Substitution
-from shapecheck.evaluate.inputs.trials.ties import Tie, are_namesakes
+from shapecheck.evaluate.inputs.trials.ties import Tie
 from shapecheck.evaluate.inputs.trials.trial import CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.further_runs import FurtherRuns

@@ -1,4 +1,4 @@
-"""Random keys that nobody gave: which parameters take one, and of which kind.
+"""Random keys: which parameters take one, and of which kind.
 
 JAX has two kinds: those of `jax.random.key`, and the `uint32[2]` of `jax.random.PRNGKey`.
 """
@@ -8,21 +8,11 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, Union
+from typing import Any, Union
 
 from shapecheck.evaluate.inputs.facts.runtime_annotations import MISSING, ArrayType, array_type, is_plain_array
 
-Choice = Literal["usual", "other kind", "left out"]
-
 _LABELS = ("PRNGKeyArray", "KeyArray", "PRNGKey")
-
-
-class Keys:
-    """Which keys are made up: `optional` if one was that may be left out, `open` if the kind of one is a guess."""
-
-    def __init__(self) -> None:
-        self.choice: Choice = "usual"
-        self.optional = self.open = False
 
 
 def admits_key(annotation: object) -> bool:

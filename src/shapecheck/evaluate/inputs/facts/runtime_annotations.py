@@ -10,14 +10,14 @@ import inspect
 import sys
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from shapecheck.evaluate.limits import TimeLimitError
-from shapecheck.shapes import SpecError, is_kauldron, jaxtyping_class, jaxtyping_texts, parse_spec
+from shapecheck.shapes import Spec, SpecError, is_kauldron, jaxtyping_class, jaxtyping_texts, parse_spec
 
 
 def typing_names(module: str) -> Mapping[str, object]:
@@ -249,3 +249,15 @@ def is_array_type(annotation: object) -> bool:
     if array_type(annotation) is not None:
         return True
     return any(is_array_type(a) for a in typing.get_args(annotation) if isinstance(a, type) or typing.get_args(a))
+
+
+def free_names(specs: Iterable[str]) -> list[str]:
+    """The names that stand in the specs, variadic ones with the number of their axis."""
+    names: dict[str, None] = {}
+    for text in specs:
+        spec: Spec = parse_spec(text)
+        variadic = set(spec.variadic_names())
+        for name in spec.names():
+            if "." not in name and "(" not in name and "[" not in name:
+                names.update(dict.fromkeys([f"{name}{i}" for i in range(3)] if name in variadic else [name]))
+    return list(names)

@@ -13,18 +13,18 @@ import jax
 from shapecheck.evaluate.framework_protocol import Classes, Framework, loaded_frameworks
 from shapecheck.evaluate.inputs.facts.body_shapes import NO_SHAPES, BodyShape, with_named_axes
 from shapecheck.evaluate.inputs.facts.name_hints import is_axis, is_key
+from shapecheck.evaluate.inputs.facts.namesakes import significant_words
 from shapecheck.evaluate.inputs.facts.random_keys import key_types
 from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     MISSING,
     annotation_of,
     array_type,
+    free_names,
     holds_plain_array,
     of_several_ranks,
     typed_dict_entries,
 )
 from shapecheck.evaluate.inputs.facts.source_reads import note_read
-from shapecheck.evaluate.inputs.trials.size_assignment import free_names
-from shapecheck.evaluate.inputs.trials.ties import significant_words
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.probes.visible_sizes import computed_attribute
 from shapecheck.shapes import AnyDims, Bindings, SpecError, VariadicDim, match, parse_spec

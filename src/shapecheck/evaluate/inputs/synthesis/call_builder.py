@@ -24,6 +24,7 @@ from shapecheck.evaluate.inputs.facts.body_shapes import body_shapes
 from shapecheck.evaluate.inputs.facts.handed_on import descriptions_of
 from shapecheck.evaluate.inputs.facts.name_hints import is_key
 from shapecheck.evaluate.inputs.facts.own_signature import without_cache
+from shapecheck.evaluate.inputs.facts.runtime_annotations import free_names
 from shapecheck.evaluate.inputs.facts.signature_facts import (
     admits_several_ranks,
     annotated_original,
@@ -71,7 +72,7 @@ from shapecheck.evaluate.inputs.trials import abstract_call
 from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall
 from shapecheck.evaluate.inputs.trials.choices import ArgumentChoices, Choices, Options, default_key, one_key, shape_key
 from shapecheck.evaluate.inputs.trials.later_variables import with_given
-from shapecheck.evaluate.inputs.trials.size_assignment import SizeAssignment, free_names
+from shapecheck.evaluate.inputs.trials.size_assignment import SizeAssignment
 from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec, CallSignature
 from shapecheck.evaluate.inputs.trials.trial import Apart, BoundCall, CallSpec, Trial
 from shapecheck.evaluate.probes.decided_conditions import decided_conditions

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from shapecheck.evaluate.framework_protocol import deferred_classes, is_abstract
 from shapecheck.evaluate.inputs.facts.body_shapes import body_shapes
-from shapecheck.evaluate.inputs.facts.random_keys import Keys
 from shapecheck.evaluate.inputs.facts.signature_facts import Descriptions, integers_of, only_integers, specs_of
 from shapecheck.evaluate.inputs.project.call_sites import CallSites
 from shapecheck.evaluate.inputs.project.user_examples import ExampleError
@@ -15,7 +14,7 @@ from shapecheck.evaluate.inputs.synthesis.synthesise_arguments import Synthesis
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError, NotCalledError
 from shapecheck.evaluate.inputs.trials import abstract_call
 from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall
-from shapecheck.evaluate.inputs.trials.choices import ArgumentChoices, Choices
+from shapecheck.evaluate.inputs.trials.choices import ArgumentChoices, Choices, Keys
 from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, is_own, trace_of
 from shapecheck.evaluate.inputs.trials.size_assignment import CONSTRUCTOR_VARIANT, InventedSizes, SizeAssignment
 from shapecheck.evaluate.limits import TimeLimitError

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from shapecheck.evaluate.inputs.facts.random_keys import Choice, Keys
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
+from shapecheck.evaluate.inputs.trials.choices import KeyChoice, Keys
 from shapecheck.evaluate.limits import Stopwatch
 from shapecheck.model import ArrayValue, Assumption, Evaluation, Failure
 
@@ -31,7 +31,7 @@ def with_keys(keys: Keys, search: Callable[[float], Evaluations], seconds: float
     except CannotSynthesiseError as error:
         problem = error
     is_to_blame = _is_to_blame(found)
-    others: list[Choice] = ["other kind"] if keys.open and (is_to_blame or _holds_keys(found)) else []
+    others: list[KeyChoice] = ["other kind"] if keys.open and (is_to_blame or _holds_keys(found)) else []
     others += ["left out"] if keys.optional and is_to_blame else []
     for choice in others:
         spent = watch.seconds()
@@ -51,7 +51,7 @@ def _of_other_kind(evaluation: Evaluation) -> Evaluation:
     return replace(evaluation, assumptions=(*evaluation.assumptions, kind))
 
 
-def _again(keys: Keys, choice: Choice, search: Callable[[float], Evaluations], seconds: float) -> Evaluations:
+def _again(keys: Keys, choice: KeyChoice, search: Callable[[float], Evaluations], seconds: float) -> Evaluations:
     """What evaluates with other keys."""
     keys.choice = choice
     try:

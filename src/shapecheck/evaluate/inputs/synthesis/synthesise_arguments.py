@@ -18,7 +18,7 @@ from shapecheck.evaluate.inputs.facts.body_shapes import NO_SHAPES, BodyShape, b
 from shapecheck.evaluate.inputs.facts.documented_types import documented_type
 from shapecheck.evaluate.inputs.facts.known_numbers import number_kind
 from shapecheck.evaluate.inputs.facts.known_texts import known_texts, reaches_out
-from shapecheck.evaluate.inputs.facts.random_keys import Keys, admits_key
+from shapecheck.evaluate.inputs.facts.random_keys import admits_key
 from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     MISSING,
     admits_integer,
@@ -40,7 +40,7 @@ from shapecheck.evaluate.inputs.synthesis.made_integers import AS_CALLED, DEFAUL
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError, ValueSynthesis
 from shapecheck.evaluate.inputs.trials import abstract_call
 from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall
-from shapecheck.evaluate.inputs.trials.choices import ArgumentChoices, axes_text
+from shapecheck.evaluate.inputs.trials.choices import ArgumentChoices, Keys, axes_text
 from shapecheck.evaluate.inputs.trials.later_variables import LaterArgument
 from shapecheck.evaluate.inputs.trials.size_assignment import SizeAssignment
 from shapecheck.shapes import AnyDim, parse_spec

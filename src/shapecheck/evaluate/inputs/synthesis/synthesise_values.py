@@ -19,7 +19,7 @@ import numpy as np
 from shapecheck.evaluate.framework_protocol import is_holder, key_maker
 from shapecheck.evaluate.inputs.facts import name_hints
 from shapecheck.evaluate.inputs.facts.body_shapes import BodyShape, axis_names, with_named_axes
-from shapecheck.evaluate.inputs.facts.random_keys import Keys, key_types
+from shapecheck.evaluate.inputs.facts.random_keys import key_types
 from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     MISSING,
     array_type,
@@ -40,7 +40,7 @@ from shapecheck.evaluate.inputs.trials.abstract_call import (
     reduction,
     total,
 )
-from shapecheck.evaluate.inputs.trials.choices import NO_OPTIONS, ArgumentChoices, Options, axes_text
+from shapecheck.evaluate.inputs.trials.choices import NO_OPTIONS, ArgumentChoices, Keys, Options, axes_text
 from shapecheck.evaluate.inputs.trials.size_assignment import SizeAssignment
 from shapecheck.model.assumption import KEEPS_NO_AXIS, MADE_FUNCTION, AssumptionKind
 from shapecheck.shapes import parse_spec

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol, TypeVar
+from typing import Final, Literal, Protocol, TypeVar
 
 from shapecheck.model import Assumption
 from shapecheck.model.assumption import AssumptionKind
@@ -189,3 +189,14 @@ def as_assumption(key: str, choice: str, *, is_needed: bool) -> Assumption:
     kinds: Mapping[str, AssumptionKind] = {"rank": "rank", "dtype": "dtype", "integer": "size"}
     is_written = is_needed or what in ("value", "shape", "text", "default")
     return Assumption(kinds.get(what, "value"), place, choice, "written" if is_written else "invented")
+
+
+KeyChoice = Literal["usual", "other kind", "left out"]
+
+
+class Keys:
+    """Which keys are made up: `optional` if one was that may be left out, `open` if the kind of one is a guess."""
+
+    def __init__(self) -> None:
+        self.choice: KeyChoice = "usual"
+        self.optional = self.open = False

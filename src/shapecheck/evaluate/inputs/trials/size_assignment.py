@@ -15,13 +15,13 @@ import jax.numpy as jnp
 from jax import export
 
 from shapecheck.evaluate.inputs.facts import name_hints
+from shapecheck.evaluate.inputs.facts.runtime_annotations import free_names
 from shapecheck.model import Mode
 from shapecheck.shapes import (
     AnyDim,
     AnyDims,
     FixedDim,
     NamedDim,
-    Spec,
     SymbolicDim,
     VariadicDim,
     parse_spec,
@@ -265,18 +265,6 @@ class SizeAssignment:
         names = dict.fromkeys([*self.free, *self._inner, *(each for each in UNNAMED if each not in self.ties)])
         free = [(n, str(self._sizes[n])) for n in names if n in self.used and n not in self.known]
         return tuple(free + [(n, t) for n, t in self.ties.items() if n not in self.known])
-
-
-def free_names(specs: Iterable[str]) -> list[str]:
-    """The names that stand in the specs, variadic ones with the number of their axis."""
-    names: dict[str, None] = {}
-    for text in specs:
-        spec: Spec = parse_spec(text)
-        variadic = set(spec.variadic_names())
-        for name in spec.names():
-            if "." not in name and "(" not in name and "[" not in name:
-                names.update(dict.fromkeys([f"{name}{i}" for i in range(3)] if name in variadic else [name]))
-    return list(names)
 
 
 def _spelled_relation(name: str) -> tuple[str, str]:

@@ -14,107 +14,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from shapecheck.evaluate.inputs.facts.defining_source import defining_source
+from shapecheck.evaluate.inputs.facts.namesakes import (
+    are_namesakes,
+    are_sides,
+    is_extent,
+    is_of_models,
+    may_be_one_dim,
+    words,
+)
 from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED
 from shapecheck.model import Assumption
 from shapecheck.shapes import AnyDims, FixedDim, NamedDim, VariadicDim, is_variadic, parse_spec
-
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-
-
-def _word_set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-# Words that say "how many" or "how large", and not of what.
-_COUNTS = _word_set("n num number nb no of max min total size dim dims len length count d")
-_SHORTEST_PREFIX = 3  # `seq` of `sequence`; shorter ones begin too many words
-# One-letter names that nearly always mean one word.
-_NUMBERS = (("n",), ("num",), ("number",))
-_LETTERS = {"b": "ba", "t": "ti", "c": "ch"}
-
-_SEQUENCE = _word_set(
-    "s t l n seq sequence time timestep step length len token position pos patch context ctx block frame horizon"
-)
-_SPATIAL = _word_set("h w x y height row col column image img resolution res pixel spatial grid")
-_ALONG = (_word_set("h y height row"), _word_set("w x column"))  # the one side of an image, and the other
-_BATCH = _word_set("b bs batch example sample")
-_POINTS = _word_set("m point edge node vertex agent env environment particle atom residue ray query key")
-_OF_MODELS = _word_set(
-    "head group layer channel class feature hidden model embed embd embedding kernel expert code vocab latent unit"
-)
-
-EXTENTS = (_SEQUENCE | _SPATIAL | _BATCH | _POINTS) - {"n", "x", "y", "l"}
-"""Words for axes that count things, which one more of would be as good, as against features; single letters that are
-used for both are left out."""
-
-
-def words(name: str) -> tuple[str, ...]:
-    """The words of a name, in small letters and singular: `num_patches`, `nPatches` -> num, patch."""
-    return tuple(_singular(word.lower()) for word in _WORD.findall(name))
-
-
-def is_extent(name: str) -> bool:
-    """Whether an axis of this name counts things: a batch, the steps of time, the points of a cloud."""
-    return any(word in EXTENTS for word in words(name))
-
-
-def counts_examples(name: str) -> bool:
-    """Whether an axis of this name counts what a model is given many of: no size of the model follows that."""
-    return any(word in (_BATCH | _POINTS) - {"m", "query", "key"} for word in words(name))
-
-
-def is_of_models(name: str) -> bool:
-    """Whether an integer of this name belongs to how a model is built, and to no axis of its data: `n_heads`."""
-    return any(word in _OF_MODELS for word in words(name))
-
-
-def are_namesakes(dim: str, integer: str) -> bool:
-    """Whether a dim and an integer go by one name: `embed`, `embed_dim`; `t`, `num_timesteps`; `seq`, `max_len`."""
-    if dim == integer:
-        return True
-    left, right = significant_words(dim), significant_words(integer)
-    if left == right:
-        return True
-    if len(dim) == 1:
-        start = _LETTERS.get(dim.lower(), dim.lower())
-        if any(word.startswith(start) for word in right):
-            return True
-        if start == "n" and words(integer)[:1] in _NUMBERS and is_extent(integer) and not is_of_models(integer):
-            return True  # `N` of `num_points`
-    elif any(_abbreviates(a, b) or _abbreviates(b, a) for a in left for b in right):
-        return True
-    return any(kind & set(left) and kind & set(right) for kind in (_SEQUENCE, _SPATIAL, _BATCH))
-
-
-def _may_be_one_dim(first: str, second: str) -> bool:
-    """Whether two dims of one call may be two names of one size.
-
-    Not so `x_dim` and `y_dim`, `h` and `w`, `s` and `t`, of which an integer such as `img_size` may be either. But the
-    `h` of one array may be the `y` of another.
-    """
-    left, right = set(significant_words(first)), set(significant_words(second))
-    if any(left <= along and right <= along for along in _ALONG):
-        return True
-    if left != right and (left | right <= _SPATIAL or all(len(word) == 1 for word in left | right)):
-        return False
-    return are_namesakes(first, second)
-
-
-def significant_words(name: str) -> tuple[str, ...]:
-    """The words of a name that say of what it is a number, if any do: of `num_heads` that is head."""
-    found = words(name)
-    return tuple(word for word in found if word not in _COUNTS) or found
-
-
-def _abbreviates(short: str, long: str) -> bool:
-    return len(short) >= _SHORTEST_PREFIX and long.startswith(short)
-
-
-def _singular(word: str) -> str:
-    if word.endswith(("ches", "xes", "sses")):
-        return word[:-2]
-    return word[:-1] if len(word) > 2 and word.endswith("s") and not word.endswith("ss") else word
-
 
 Tie = tuple[str, str]
 """A free name, and what it is made equal to: a size, another name, or an expression over names."""
@@ -224,7 +134,7 @@ def explain_tie(tie: Tie, signature: CallSignature, sizes: Sizes) -> Assumption:
         return _to_size(name, int(text), signature, sizes)
     if text.isidentifier():
         written = signature.is_formal(name) and signature.is_formal(text)
-        namesake = not written and not signature.distinguishes(name, text) and _may_be_one_dim(name, text)
+        namesake = not written and not signature.distinguishes(name, text) and may_be_one_dim(name, text)
         return Assumption("tie", name, text, "namesake" if namesake else "invented")
     related = [name, *_NAME.findall(text)]
     is_said = any(_says_relation(each) for each in related) or bool(
@@ -241,7 +151,7 @@ def _to_size(name: str, size: int, signature: CallSignature, sizes: Sizes) -> As
     if argument is not None and not signature.uses(argument):
         # No claim says what the integer is: its caller may let it follow the arrays, though not two that differ.
         equal = [other for other, text in sizes.chosen.items() if text == str(size) and other != name]
-        if not all(_may_be_one_dim(name, other) for other in equal):
+        if not all(may_be_one_dim(name, other) for other in equal):
             return Assumption("tie", name, argument, "invented")
         return Assumption("tie", name, argument, "namesake" if are_namesakes(name, argument) else "alias")
     apart = next((each for each in named if signature.distinguishes(name, each) or each == argument), None)
@@ -249,7 +159,7 @@ def _to_size(name: str, size: int, signature: CallSignature, sizes: Sizes) -> As
         return Assumption("tie", name, apart, "invented")
     namesake = next((each for each in named if are_namesakes(name, each)), None)
     if namesake is not None and not any(
-        not _are_sides(name, other, namesake) for other in _standing_beside(name, size, signature, sizes)
+        not are_sides(name, other, namesake) for other in _standing_beside(name, size, signature, sizes)
     ):
         return Assumption("tie", name, namesake, "namesake")
     shown = named[0] if named else str(size)
@@ -274,13 +184,6 @@ def _standing_beside(name: str, size: int, signature: CallSignature, sizes: Size
             )
             if other != name and value == str(size):
                 yield other
-
-
-def _are_sides(name: str, other: str, integer: str) -> bool:
-    """Whether two names are the sides of an image, and an integer is its size: a square one has that twice."""
-    sides = [set(words(each)) for each in (name, other)]
-    is_height = any(one & _ALONG[0] and two & _ALONG[1] for one, two in (sides, sides[::-1]))
-    return is_height and bool(_SPATIAL & {*words(integer)}) and not (_ALONG[0] | _ALONG[1]) & {*words(integer)}
 
 
 def _feature_axes(dims: Sequence[object]) -> Iterator[str]:
