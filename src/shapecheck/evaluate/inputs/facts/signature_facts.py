@@ -54,7 +54,7 @@ def _kinds(function: Callable[..., object]) -> list[object]:
 
 def inner_function(function: Callable[..., object]) -> Callable[..., object]:
     """The function inside the decorators of JAX or a framework: under `vmap`, its annotations speak of one example."""
-    transforming = {"jax", "jaxlib", *(each.package for each in loaded_frameworks() if each.transformations)}
+    transforming = {"jax", "jaxlib", *(each.package for each in loaded_frameworks() if each.transforming_prefix)}
     while hasattr(function, "__wrapped__"):
         module = getattr(function, "__globals__", {}).get("__name__", type(function).__module__)
         if str(module).split(".", 1)[0] not in transforming:
