@@ -20,6 +20,7 @@ from shapecheck.evaluate.framework_protocol import (
 )
 from shapecheck.evaluate.inputs.facts.own_signature import with_own_signature
 from shapecheck.evaluate.inputs.facts.runtime_annotations import own_annotations
+from shapecheck.evaluate.probes.absent_packages import StandIn
 from shapecheck.evaluate.probes.ast_probes import HANDLE
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
 from shapecheck.model import Scope
@@ -132,6 +133,8 @@ def resolve(module: ModuleType, scopes: Sequence[Scope], scope: Scope) -> Any:
         value = member(value, name)
         if value is None:
             return None
+        if isinstance(value, StandIn):
+            return value  # an absent package's decorator was to make it: whoever calls it is told which
     try:
         return with_own_signature(value, names[-1]) if scope.kind == "function" else value
     except Exception:  # what stands there raises wherever it is looked at, as a dead `weakref.proxy` does
