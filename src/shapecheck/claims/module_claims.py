@@ -160,7 +160,7 @@ def _read_tree(source: SourceText, around: NotebookContext, neighbours: Neighbou
         lines=source.lines,
         debug_calls=debug_calls,
         near_names=tuple(near),
-        ranks=tuple(docstrings.ranks()),
+        hints=tuple(docstrings.hints()),
         alias_files=tuple(sorted(neighbours.used)) if neighbours is not None else (),
     )
 

@@ -24,7 +24,7 @@ _FILES = {
     "claim": (
         "Claim",
         "DebugCall",
-        "DescribedRank",
+        "DocstringHint",
         "INSERTED",
         "Module",
         "NearName",

@@ -1,1 +1,1 @@
-"""What to run, and with what. Four rooms, each of which may import those before it: facts, trials, project, synthesis."""
+"""What to run, and with what. Each room may import those before it: `facts`, `trials`, `project`, `synthesis`."""

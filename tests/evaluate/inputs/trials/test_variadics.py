@@ -67,6 +67,14 @@ def spectra(x: Array) -> Array:
     '''
     return turned(x[:, :3]) + planar(x[:, 3:])
 """,
+    # an annotation leaves open how many more axes there are, and of what sizes
+    "annotated_pairs.py": """
+def first(x: Float[Array, "n n ..."]) -> Float[Array, "n ..."]:
+    return x[0]
+
+def rows(x: Float[Array, "n n ..."]) -> Float[Array, "n"]:  ~SC203
+    return x.sum(axis=0)
+""",
     "model.py": """
 class Embed(eqx.Module):
     linear: eqx.nn.Linear

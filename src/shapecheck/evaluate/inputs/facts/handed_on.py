@@ -15,12 +15,11 @@ from typing import Any
 from shapecheck.evaluate.inputs.facts.body_shapes import body_dtypes
 from shapecheck.evaluate.inputs.facts.defining_source import defining_source
 from shapecheck.evaluate.inputs.facts.runtime_annotations import MISSING, annotation_of, array_type, signature_of
+from shapecheck.evaluate.inputs.facts.transformations import hands_on_arguments
 from shapecheck.worker.messages.plans import ParameterSpec
 
 Descriptions = Mapping[str, ParameterSpec]
 
-# Of JAX, and as Equinox and NNX call theirs.
-_TRANSPARENT = frozenset({"grad", "value_and_grad", "jit", "checkpoint", "remat", "jacfwd", "jacrev", "hessian"})
 _DEPTH = 3  # functions that hand it on to each other
 
 
@@ -94,7 +93,7 @@ def _without_transformation(function: ast.expr) -> ast.expr:
     """What is called, inside of transformations that hand on their arguments as they are: `jax.grad(loss)(params)`."""
     while isinstance(function, ast.Call) and function.args:
         name = function.func.attr if isinstance(function.func, ast.Attribute) else getattr(function.func, "id", "")
-        if name.removeprefix("filter_") not in _TRANSPARENT:
+        if not hands_on_arguments(name):
             break
         function = function.args[0]
     return function
