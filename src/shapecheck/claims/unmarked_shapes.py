@@ -70,6 +70,8 @@ def is_unmarked_shape(text: str, segment: Segment, begin: int, *, is_return: boo
         return behind or not is_return or _is_last(text, bracket) or bool(_words(lead))
     if not _is_list(bracket) and all(len(name) == 1 and name not in known for name in bracket.spec.names()):
         return False  # `length [m]` has a unit
+    if _lists_components(lead, bracket, known):
+        return False
     sentence = _SENTENCE.split(lead)[-1]
     others = _VALUES & {each.lower() for each in _words(sentence)}
     if others and not (others == {"values"} and _is_unmistakable(bracket)):
@@ -81,6 +83,13 @@ def is_unmarked_shape(text: str, segment: Segment, begin: int, *, is_return: boo
     strong = bool(bracket.spec.names()) or any(isinstance(dim, AnyDims) for dim in bracket.spec.dims)
     placed = behind or _is_last(text, bracket) or (not is_return and _is_unmistakable(bracket))
     return strong and placed and _is_first_sentence(text, bracket)
+
+
+def _lists_components(lead: str, bracket: Bracket, known: Container[str]) -> bool:
+    """Whether the names behind "vector" are those of its parts: `a velocity vector [v, w]`."""
+    before = _words(lead)
+    small = all(len(name) == 1 and not name.isupper() and name not in known for name in bracket.spec.names())
+    return before[-1:] in (["vector"], ["vectors"]) and _is_list(bracket) and bool(bracket.spec.names()) and small
 
 
 def is_listed_shape(segment: Segment, known: Container[str]) -> bool:
