@@ -14,6 +14,7 @@ from typing import Any
 
 from shapecheck.evaluate.inputs.facts.body_shapes import body_dtypes
 from shapecheck.evaluate.inputs.facts.defining_source import defining_source
+from shapecheck.evaluate.inputs.facts.parameter_facts import called_name, is_variable
 from shapecheck.evaluate.inputs.facts.runtime_annotations import MISSING, annotation_of, array_type, signature_of
 from shapecheck.evaluate.inputs.facts.transformations import hands_on_arguments
 from shapecheck.worker.messages.plans import ParameterSpec
@@ -82,18 +83,17 @@ def _receivers(tree: ast.AST, name: str, module: Mapping[str, object]) -> Iterat
         before_stars = [each for each in node.args if not isinstance(each, ast.Starred)]
         if len(before_stars) == len(node.args):
             for parameter, given in zip(parameters, node.args, strict=False):
-                if _is(given, name):
+                if is_variable(given, name):
                     yield inner, parameter
         for each in node.keywords:
-            if each.arg in parameters and _is(each.value, name):
+            if each.arg in parameters and is_variable(each.value, name):
                 yield inner, each.arg
 
 
 def _without_transformation(function: ast.expr) -> ast.expr:
     """What is called, inside of transformations that hand on their arguments as they are: `jax.grad(loss)(params)`."""
     while isinstance(function, ast.Call) and function.args:
-        name = function.func.attr if isinstance(function.func, ast.Attribute) else getattr(function.func, "id", "")
-        if not hands_on_arguments(name):
+        if not hands_on_arguments(called_name(function.func)[0]):
             break
         function = function.args[0]
     return function
@@ -106,7 +106,3 @@ def _annotation_spec(function: types.FunctionType, parameter: str) -> ParameterS
     if found is None or found.shape.strip() == "...":
         return None
     return ParameterSpec(scope=0, parameter=parameter, spec=found.shape, dtype=found.dtype)
-
-
-def _is(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
