@@ -71,6 +71,7 @@ class DocstringReader:
         self.known = known
         self.readable = known | taught
         self.new_group = new_group
+        self._items: dict[int, list[Item]] = {}  # of the docstrings that were taken apart, by scope
 
     def claims(self) -> list[Claim]:
         """All claims of docstrings, in order."""
@@ -94,7 +95,7 @@ class DocstringReader:
         docstring = _docstring_matching(_MAY_HINT if _has_open_parameters(node) else _MAY_HINT_TYPED, node)
         if docstring is None:
             return
-        for item in read_items(self._lines(docstring), self._names(scope, node)):
+        for item in self._items_of(scope, node, docstring):
             if item.kind != "param":
                 continue
             text = _join_lines(item.lines).text
@@ -108,7 +109,7 @@ class DocstringReader:
         docstring = _docstring_matching(_MAY_STATE, node)
         if docstring is None:
             return
-        items = read_items(self._lines(docstring), self._names(scope, node))
+        items = self._items_of(scope, node, docstring)
         returned = sum(item.kind == "return" and item.style == "numpy" for item in items)
         *items, prose = items
         for item in items:
@@ -121,6 +122,11 @@ class DocstringReader:
             yield from self._of_prose(scope, node, text)
             if not says_result and isinstance(node, Function):
                 yield from self._of_result(scope, node, text, is_result=number == 0 and _is_property(node))
+
+    def _items_of(self, scope: int, node: Function | ast.ClassDef, docstring: ast.Constant) -> list[Item]:
+        if scope not in self._items:
+            self._items[scope] = read_items(self._lines(docstring), self._names(scope, node))
+        return self._items[scope]
 
     def _of_prose(self, scope: int, node: Function | ast.ClassDef, text: _Description) -> Iterator[Claim]:
         """What a text says in passing: "where x is an array of shape (n, d)"."""
