@@ -12,9 +12,12 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Union
 
+import jax
+
 from shapecheck.evaluate.framework_protocol import apply_variables, is_abstract, module_name
 from shapecheck.evaluate.inputs import abstract_call, name_hints
 from shapecheck.evaluate.inputs.abstract_call import LazyCall
+from shapecheck.evaluate.inputs.arrange_parts import arrange_parts
 from shapecheck.evaluate.inputs.body_shapes import NO_SHAPES, BodyShape, body_shapes, unpacked_parts
 from shapecheck.evaluate.inputs.call_sites import CallSites, WrittenArray
 from shapecheck.evaluate.inputs.choices import ArgumentChoices, axes_text
@@ -27,21 +30,25 @@ from shapecheck.evaluate.inputs.made_callables import protocol_call
 from shapecheck.evaluate.inputs.made_integers import AS_CALLED, DEFAULTS_KEPT, OVER_NONE, IntegerChoices
 from shapecheck.evaluate.inputs.maker_functions import Maker, looks_up_keys, makers_of
 from shapecheck.evaluate.inputs.nested_arguments import cannot, classes_in, default_with, heads, split_nested
+from shapecheck.evaluate.inputs.parameter_parts import parts_of
 from shapecheck.evaluate.inputs.random_keys import Keys, admits_key
 from shapecheck.evaluate.inputs.runtime_annotations import (
     MISSING,
     admits_integer,
     annotation_of,
     array_type,
+    holds_anything,
     holds_plain_array,
     is_array_type,
     is_config,
+    leaves_open,
     signature_of,
 )
 from shapecheck.evaluate.inputs.signature_facts import attribute_sizes, written_specs
 from shapecheck.evaluate.inputs.size_assignment import SizeAssignment
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError, ValueSynthesis
 from shapecheck.evaluate.inputs.user_examples import check_names
+from shapecheck.model.parameter_parts import Part
 from shapecheck.shapes import AnyDim, parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
@@ -155,7 +162,7 @@ class Synthesis:
                     value = self._with(function, parameter, inner[parameter.name])
                 else:
                     said = described.get(parameter.name, body.get(parameter.name))
-                    value = self._argument(function, parameter, said, constructing)
+                    value = self._argument(function, parameter, said, constructing, {**body, **described})
             except CannotSynthesiseError as error:
                 own = [f"{parameter.name}.{name}" for name in error.parameters] or [parameter.name]
                 problems.append(CannotSynthesiseError(str(error), tuple(own), constructing=constructing))
@@ -241,6 +248,7 @@ class Synthesis:
         parameter: inspect.Parameter,
         described: ParameterSpec | BodyShape | None,
         constructing: bool,
+        said: Mapping[str, ParameterSpec | BodyShape] = types.MappingProxyType({}),
     ) -> object:
         name, default = parameter.name, parameter.default
         annotation = annotation_of(function, name, parameter.annotation)
@@ -285,7 +293,7 @@ class Synthesis:
                 raise CannotSynthesiseError(f"`{name}: str` has no default")
             if not name_hints.is_place(name) and (called := self._as_called(function, name, only=str)) is not MISSING:
                 return called
-        is_open = annotation in (MISSING, Any) or _holds_anything(annotation)
+        is_open = annotation in (MISSING, Any) or holds_anything(annotation)
         if isinstance(described, BodyShape):
             if annotation in (MISSING, Any) and number_kind(function, name) == "integer":
                 return self.integers.choose(name)
@@ -303,6 +311,10 @@ class Synthesis:
                     parts = 2
                 return tuple(self._from_description(MISSING, name, described) for _ in range(parts))
         makers = makers_of(function, name) if is_open and not name_hints.is_key(name, self.values.beside) else ()
+        if leaves_open(annotation) and not (makers and makers[0].sure):
+            made = self._of_parts(function, name, said)
+            if made is not MISSING:
+                return made
         if makers and (made := self._made_by_one(makers, name)) is not MISSING:
             return made
         try:
@@ -322,6 +334,25 @@ class Synthesis:
                 return self.later[name]
             raise
 
+    def _of_parts(
+        self, function: Callable[..., object], name: str, said: Mapping[str, ParameterSpec | BodyShape]
+    ) -> object:
+        """What holds all that a function takes out of a parameter, if anybody describes some of it."""
+        parts = parts_of(function, name)
+        if not any(isinstance(said.get(str(part)), ParameterSpec) for part in parts):
+            return MISSING
+        return arrange_parts(name, {part.keys: self._part(part, said.get(str(part))) for part in parts})
+
+    def _part(self, part: Part, said: ParameterSpec | BodyShape | None) -> object:
+        if isinstance(said, ParameterSpec):
+            return self._from_description(MISSING, str(part), said)
+        if isinstance(said, BodyShape) and said.exact:
+            return self.values.as_taken(str(part), said)
+        last = part.keys[-1]
+        if isinstance(last, str) and (name_hints.is_key(last, self.values.beside) or name_hints.flag(last) is not None):
+            return self.values.value(MISSING, last)
+        raise CannotSynthesiseError(f"no comment or docstring describes `{part}`")
+
     def _as_called(self, function: Callable[..., object], name: str, only: type = object) -> object:
         """What the project's own calls give for a parameter, each in its turn."""
         values = [each for each in self.call_sites.values(function, name) if isinstance(each, only)]
@@ -329,11 +360,18 @@ class Synthesis:
             return MISSING
         self.took_from_calls = True
         value = values[self.integers.invention % len(values)]
-        if isinstance(value, WrittenArray):
-            self.values.invent("rank", name, axes_text(value.axes))
-            return self.values.of_axes(name, value.axes, value.dtype)
-        self.values.invent("value", name, f"{value!r}, as it is called")
-        return copy.deepcopy(value)
+        if not any(isinstance(leaf, WrittenArray) for leaf in jax.tree_util.tree_leaves(value)):
+            self.values.invent("value", name, f"{value!r}, as it is called")
+            return copy.deepcopy(value)
+
+        def make(path: tuple[object, ...], leaf: object) -> object:
+            if not isinstance(leaf, WrittenArray):
+                return leaf
+            place = f"{name}{jax.tree_util.keystr(path)}"
+            self.values.invent("rank", place, axes_text(leaf.axes))
+            return self.values.of_axes(place, leaf.axes, leaf.dtype, leaf.sizes)
+
+        return jax.tree_util.tree_map_with_path(make, value)
 
     def _made_by_one(self, makers: Sequence[Maker], name: str) -> object:
         """What one of the project's functions makes: of several any will do, but each in its own way."""
@@ -450,14 +488,6 @@ class Synthesis:
 
 def _name(annotation: object) -> str:
     return str(getattr(typing.get_origin(annotation) or annotation, "__name__", annotation))
-
-
-def _holds_anything(annotation: object) -> bool:
-    """Whether a type says nothing of what is in it: a dict of texts, or any pytree."""
-    origin = typing.get_origin(annotation)
-    if annotation is dict or origin in (dict, Mapping):
-        return True
-    return any(each.__name__ == "PyTree" for each in getattr(annotation, "__mro__", ()))
 
 
 def _is_open(annotation: object) -> bool:
