@@ -14,7 +14,7 @@ def described_parts(tables: Tables, claims: Sequence[Claim], sites: Sequence[Sit
     kept: dict[int, ParameterParts] = {}
     for index, claim in enumerate(claims):
         site = sites[claim.sites[0]] if claim.sites and not claim.select else None
-        if site is None or site.kind != "name" or site.when != "after":
+        if site is None or site.kind not in ("name", "value") or site.when == "before":
             continue
         scope: int | None = site.scope
         while scope is not None:

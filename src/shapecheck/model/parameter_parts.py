@@ -48,8 +48,8 @@ def _key_text(key: Key) -> str:
 class ParameterParts:
     """The parts that a function takes, and the variables that are one of them: those that are bound just once.
 
-    `assigned` are the parts by variable and by the line and column of the statement that binds it, however often. A
-    parameter that is bound again somewhere may be anything from there on, so it has none.
+    `assigned` are the parts by variable and by line and column of the statement that binds it, or of the value that
+    it gets, however often that is. A parameter that is bound again may be anything from there on: it has none.
     """
 
     def __init__(self, function: ast.AST) -> None:
@@ -73,7 +73,7 @@ class ParameterParts:
                 if part is not None:
                     self._taken[part] = None
 
-    def taken(self) -> Mapping[str, tuple[Part, ...]]:
+    def by_parameter(self) -> Mapping[str, tuple[Part, ...]]:
         """By parameter the parts that are taken, of those that lead to others the last; in order."""
         outer = {Part(each.parameter, each.keys[:end]) for each in self._taken for end in range(len(each.keys))}
         found: dict[str, tuple[Part, ...]] = {}
@@ -99,11 +99,12 @@ class ParameterParts:
             for one, other in zip(target.elts, value.elts, strict=True):
                 self._assign(one, other, place)
             return
-        part = self.part(_kept(value))
+        part = self.part(_without_conversion(value))
         if part is None:
             return
         if isinstance(target, ast.Name):
             self._bind(target.id, part, place)
+            self._bind(target.id, part, (value.lineno, value.col_offset))
         elif isinstance(target, (ast.Tuple, ast.List)) and not any(isinstance(e, ast.Starred) for e in target.elts):
             for number, each in enumerate(target.elts):
                 self._taken[part.inner(number)] = None
@@ -116,7 +117,7 @@ class ParameterParts:
             self.variables[name] = part
 
 
-def _kept(value: ast.expr) -> ast.expr:
+def _without_conversion(value: ast.expr) -> ast.expr:
     """What has the shape of a value: `x` of `jnp.asarray(x)` and of `x.astype(float)`."""
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
         if value.func.attr == "astype":

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from shapecheck.evaluate.inputs.body_facts import BodyFacts, facts_of
+from shapecheck.evaluate.inputs.handed_parts import parts_of
 from shapecheck.evaluate.inputs.name_hints import is_key
 from shapecheck.evaluate.inputs.parameter_facts import Axis, BodyFact
-from shapecheck.evaluate.inputs.parameter_parts import parts_of
 from shapecheck.evaluate.inputs.runtime_annotations import (
     MISSING,
     annotation_of,

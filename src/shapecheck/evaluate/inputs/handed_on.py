@@ -13,7 +13,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 
 from shapecheck.evaluate.inputs.body_shapes import body_dtypes
-from shapecheck.evaluate.inputs.parameter_parts import FunctionParts, function_parts
+from shapecheck.evaluate.inputs.handed_parts import FunctionParts, function_parts
 from shapecheck.evaluate.inputs.runtime_annotations import (
     MISSING,
     annotation_of,
@@ -42,7 +42,7 @@ def descriptions_of(
     parts = function_parts(function) if open_ones and depth else None
     if parts is None:
         return found
-    taken = parts.own.taken()
+    taken = parts.own.by_parameter()
     for name in open_ones:
         if name in parts.own.variables:
             for part in (Part(name), *taken.get(name, ())):

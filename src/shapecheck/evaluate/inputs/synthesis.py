@@ -23,6 +23,7 @@ from shapecheck.evaluate.inputs.call_sites import CallSites, WrittenArray
 from shapecheck.evaluate.inputs.choices import ArgumentChoices, axes_text
 from shapecheck.evaluate.inputs.documented_types import documented_type
 from shapecheck.evaluate.inputs.factories import factories_of
+from shapecheck.evaluate.inputs.handed_parts import goes_elsewhere, parts_of
 from shapecheck.evaluate.inputs.known_numbers import number_kind
 from shapecheck.evaluate.inputs.known_texts import known_texts, reaches_out
 from shapecheck.evaluate.inputs.later_variables import LaterArgument
@@ -30,7 +31,6 @@ from shapecheck.evaluate.inputs.made_callables import protocol_call
 from shapecheck.evaluate.inputs.made_integers import AS_CALLED, DEFAULTS_KEPT, OVER_NONE, IntegerChoices
 from shapecheck.evaluate.inputs.maker_functions import Maker, looks_up_keys, makers_of
 from shapecheck.evaluate.inputs.nested_arguments import cannot, classes_in, default_with, heads, split_nested
-from shapecheck.evaluate.inputs.parameter_parts import parts_of
 from shapecheck.evaluate.inputs.random_keys import Keys, admits_key
 from shapecheck.evaluate.inputs.runtime_annotations import (
     MISSING,
@@ -100,6 +100,7 @@ class Synthesis:
         self.values = ValueSynthesis(assignment, self.integers, self._instance, self.keys, self.choices)
         self.made_up: dict[str, int] = {}  # sizes inside of modules that nobody gave: `model.width`
         self.later: dict[str, LaterArgument] = {}  # variables that are made when a model asks for them
+        self.described_parts: dict[str, str] = {}  # of arguments: what comments say of them
         self._building: list[Callable[..., object]] = []  # classes, and functions that make what others take
 
     def arguments(
@@ -341,17 +342,22 @@ class Synthesis:
         parts = parts_of(function, name)
         if not any(isinstance(said.get(str(part)), ParameterSpec) for part in parts):
             return MISSING
+        if apply_variables() and goes_elsewhere(function, name):
+            return MISSING  # they may be what a model's `init` makes
         return arrange_parts(name, {part.keys: self._part(part, said.get(str(part))) for part in parts})
 
     def _part(self, part: Part, said: ParameterSpec | BodyShape | None) -> object:
         if isinstance(said, ParameterSpec):
+            self.described_parts[str(part)] = said.spec
             return self._from_description(MISSING, str(part), said)
         if isinstance(said, BodyShape) and said.exact:
             return self.values.as_taken(str(part), said)
         last = part.keys[-1]
         if isinstance(last, str) and (name_hints.is_key(last, self.values.beside) or name_hints.flag(last) is not None):
             return self.values.value(MISSING, last)
-        raise CannotSynthesiseError(f"no comment or docstring describes `{part}`")
+        if part.keys[-1] is None:
+            raise CannotSynthesiseError(f"no comment or docstring describes `{part}`")
+        return self.values.number_or_array(str(part))
 
     def _as_called(self, function: Callable[..., object], name: str, only: type = object) -> object:
         """What the project's own calls give for a parameter, each in its turn."""

@@ -27,22 +27,50 @@ class FunctionParts:
     def receivers(self, of: Part) -> Iterator[tuple[types.FunctionType, str]]:
         """The functions of the same file that are given a part as it is, and the parameter that it is there."""
         for node in ast.walk(self.tree):
-            function = _without_transformation(node.func) if isinstance(node, ast.Call) else None
-            if not isinstance(node, ast.Call) or not isinstance(function, ast.Name):
-                continue
-            called = self._module.get(function.id)
-            inner = inspect.unwrap(called) if callable(called) else None
-            if not isinstance(inner, types.FunctionType) or inner.__globals__ is not self._module:
-                continue
-            parameters = list(inspect.signature(inner).parameters)
-            before_stars = [each for each in node.args if not isinstance(each, ast.Starred)]
-            if len(before_stars) == len(node.args):
-                for parameter, given in zip(parameters, node.args, strict=False):
-                    if self.own.part(given) == of:
-                        yield inner, parameter
-            for each in node.keywords:
-                if each.arg in parameters and self.own.part(each.value) == of:
-                    yield inner, each.arg
+            for given, inner, parameter in self._given(node) if isinstance(node, ast.Call) else ():
+                if inner is not None and self.own.part(given) == of:
+                    yield inner, parameter
+
+    def goes_elsewhere(self, parameter: str, depth: int = _DEPTH) -> bool:
+        """Whether the whole of a parameter goes where nobody knows what is taken of it: `model.apply(params, x)`."""
+        whole = Part(parameter)
+        for node in ast.walk(self.tree):
+            for given, inner, name in self._given(node) if isinstance(node, ast.Call) else ():
+                if inner is not None and self.own.part(given) == whole:
+                    known = function_parts(inner)
+                    if known is None or not depth or known.goes_elsewhere(name, depth - 1):
+                        return True
+                elif self._mentions(given, whole):
+                    return True
+        return False
+
+    def _given(self, call: ast.Call) -> Iterator[tuple[ast.expr, types.FunctionType | None, str]]:
+        """The arguments of a call, each with the function of the same file, and its parameter, that it is given for."""
+        inner = self._called(call)
+        parameters = list(inspect.signature(inner).parameters) if inner is not None else []
+        is_plain = not any(isinstance(each, ast.Starred) for each in call.args)
+        for number, given in enumerate(call.args):
+            is_known = is_plain and number < len(parameters)
+            yield given, inner if is_known else None, parameters[number] if is_known else ""
+        for each in call.keywords:
+            is_known = each.arg in parameters
+            yield each.value, inner if is_known else None, each.arg or ""
+
+    def _called(self, call: ast.Call) -> types.FunctionType | None:
+        function = _without_transformation(call.func)
+        called = self._module.get(function.id) if isinstance(function, ast.Name) else None
+        inner = inspect.unwrap(called) if callable(called) else None
+        if isinstance(inner, types.FunctionType) and inner.__globals__ is self._module:
+            return inner
+        return None
+
+    def _mentions(self, given: ast.AST, whole: Part) -> bool:
+        """Whether an expression is, or holds, the whole, and not only parts of it."""
+        if isinstance(given, ast.expr) and (part := self.own.part(given)) is not None:
+            return part == whole
+        return not isinstance(given, ast.Call) and any(
+            self._mentions(each, whole) for each in ast.iter_child_nodes(given)
+        )
 
 
 _kept: dict[CodeType, FunctionParts | None] = {}
@@ -66,7 +94,7 @@ def parts_of(function: Callable[..., object], parameter: str, depth: int = _DEPT
     found = function_parts(function)
     if found is None:
         return ()
-    parts = dict.fromkeys(found.own.taken().get(parameter, ()))
+    parts = dict.fromkeys(found.own.by_parameter().get(parameter, ()))
     for whole in (Part(parameter), *parts):
         for inner, name in found.receivers(whole) if depth else ():
             handed = [each.of(whole) for each in parts_of(inner, name, depth - 1)]
@@ -74,6 +102,12 @@ def parts_of(function: Callable[..., object], parameter: str, depth: int = _DEPT
                 parts.pop(whole, None)
                 parts.update(dict.fromkeys(handed))
     return tuple(parts)
+
+
+def goes_elsewhere(function: Callable[..., object], parameter: str) -> bool:
+    """Whether a function, or one that it hands a parameter on to, uses the whole of it in a way that nobody knows."""
+    found = function_parts(function)
+    return found is not None and found.goes_elsewhere(parameter)
 
 
 def _without_transformation(function: ast.expr) -> ast.expr:
