@@ -40,7 +40,10 @@ ORDER = (
     "evaluate.process_damage",
     "evaluate.jax_internals",
     "evaluate.probes",
-    "evaluate.inputs",
+    "evaluate.inputs.facts",
+    "evaluate.inputs.trials",
+    "evaluate.inputs.project",
+    "evaluate.inputs.synthesis",
     "evaluate.search",
     "evaluate.stages",
     "evaluate.frameworks",
@@ -79,36 +82,34 @@ def room(module: str) -> str:
 
 
 @cache
-def imports(file: Path) -> tuple[tuple[str, bool], ...]:
-    """Each imported module as a dotted name, and whether only type checkers see it."""
+def imports(file: Path) -> tuple[str, ...]:
+    """Each imported module as a dotted name: also those that only type checkers see, which a reader needs as well."""
     return tuple(_read_imports(file))
 
 
-def _read_imports(file: Path) -> Iterator[tuple[str, bool]]:
-    tree = ast.parse(file.read_bytes())
-    typing_only = {
-        id(child)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-        for child in ast.walk(node)
-    }
-    for node in ast.walk(tree):
+def _read_imports(file: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(file.read_bytes())):
         if isinstance(node, ast.Import):
-            yield from ((alias.name, id(node) in typing_only) for alias in node.names)
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             package = file.relative_to(PACKAGE.parent).parts[:-1]
             base = ".".join(package[: len(package) - node.level + 1]) + "." if node.level else ""
             base = f"{base}{node.module or ''}".rstrip(".")
             for alias in node.names:
                 full = f"{base}.{alias.name}"
-                yield (full if full in MODULES else base), id(node) in typing_only
+                yield full if full in MODULES else base
 
 
 def test_each_room_has_its_place_in_the_order() -> None:
-    assert {module for module in MODULES if not room(module)} == {"shapecheck", "shapecheck.evaluate"}
+    assert {module for module in MODULES if not room(module)} == {
+        "shapecheck",
+        "shapecheck.evaluate",
+        "shapecheck.evaluate.inputs",
+    }
     folders = {".".join(file.parent.relative_to(PACKAGE).parts) for file in FILES} - {"", "runtime.site"}
     assert {folder for folder in folders if folder not in ORDER} == {
         "evaluate",
+        "evaluate.inputs",
         "evaluate.frameworks.flax",
         "commands.lock",
     }
@@ -117,16 +118,14 @@ def test_each_room_has_its_place_in_the_order() -> None:
 @pytest.mark.parametrize("module", [m for m in MODULES if room(m)])
 def test_imports_go_one_way(module: str) -> None:
     here = room(module)
-    for name, typing_only in imports(MODULES[module]):
-        if name in MODULES and room(name) and not typing_only:
+    for name in imports(MODULES[module]):
+        if name in MODULES and room(name):
             assert ORDER.index(room(name)) <= ORDER.index(here), f"{here} may not import {name}"
 
 
 def test_no_modules_know_each_other_in_a_circle() -> None:
-    graph = {module: {name for name, _ in imports(file) if name in MODULES} for module, file in MODULES.items()}
+    graph = {module: {name for name in imports(file) if name in MODULES} for module, file in MODULES.items()}
     del graph["shapecheck"]  # the face imports what it shows when it is asked
-    # A framework is handed the recorder of stages, which asks all frameworks: only the type of that parameter.
-    graph["shapecheck.evaluate.framework_protocol"].remove("shapecheck.evaluate.stages.stage_recorder")
     while leaves := {m for m, targets in graph.items() if not targets & graph.keys() - {m}}:
         graph = {m: targets for m, targets in graph.items() if m not in leaves}
     assert not graph
@@ -134,10 +133,10 @@ def test_no_modules_know_each_other_in_a_circle() -> None:
 
 @pytest.mark.parametrize("module", [m for m in MODULES if m.removeprefix("shapecheck.").startswith(IN_THE_WORKER)])
 def test_what_runs_in_the_worker_needs_only_jax(module: str) -> None:
-    for name, typing_only in imports(MODULES[module]):
+    for name in imports(MODULES[module]):
         top = name.split(".")[0]
         assert top in {"shapecheck", *sys.stdlib_module_names, *WORKER_THIRD_PARTY}, f"{name} may not be there"
-        if top == "shapecheck" and room(name) and not typing_only:
+        if top == "shapecheck" and room(name):
             assert room(name).startswith(IN_THE_WORKER), f"{name} does not run in the user's interpreter"
 
 

@@ -44,6 +44,9 @@ def _certainty(module):
         # the comment hedges, or speaks of something that has no such name here
         ("y = f(x)  # shape (b, t) if causal", "loose"),
         ("b, t = x.shape\ny = f(x)  # (b, t) when training", "loose"),
+        ("b, t = x.shape\ny = f(x)  # (b, t), dropping dimensions of size 1", "loose"),
+        ("b, t = x.shape\ny = f(x)  # (b, t), without the batch axis", "loose"),
+        ("b, t = x.shape\ny = f(x)  # (b, t), without the padded tokens", "sure"),
         ("b, t = x.shape\n# project x -> (b, t, t) split along the last axis\ny = f(x)", "loose"),
         ("b, t = x.shape\n# project x -> (b, t, t), split later\ny = f(x)", "sure"),
         ("b, t = x.shape\ny = f(x)  # window weights (b, t)", "loose"),

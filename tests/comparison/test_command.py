@@ -11,7 +11,7 @@ import pytest
 
 from shapecheck.cli import main
 from shapecheck.evaluate.compare.comparison_inputs import read_arrays
-from shapecheck.evaluate.inputs.user_examples import ExampleError, fit_arguments
+from shapecheck.evaluate.inputs.project.user_examples import ExampleError, fit_arguments
 
 PORT = """\
 import equinox as eqx

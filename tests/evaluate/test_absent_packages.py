@@ -196,3 +196,27 @@ def test_the_missing_dependency_of_an_installed_package_is_named(tmp_path: Path)
         ("late.py", 4): f"import of installed failed: {end}",
     }
     assert [(each.code, each.span.line) for each in report.findings if each.severity == "error"] == [("SC203", 17)]
+
+
+def test_what_an_absent_decorator_was_to_make_needs_its_package(tmp_path: Path) -> None:
+    code = """
+import jax.numpy as jnp
+from nowhere import register
+
+@register
+class Net:
+    def __call__(self, x):
+        y = jnp.zeros((2, 3))  # shape: (b, t)
+        return y
+
+class Plain:
+    def __call__(self):
+        y = jnp.zeros((2, 3))  # shape: (2, 3)
+        z = jnp.zeros((2, 3))  # shape: (3, 2)
+        return y + z
+"""
+    (tmp_path / "net.py").write_text(code)
+    with contextlib.chdir(tmp_path):
+        report = check([tmp_path / "net.py"], load([tmp_path]))
+    assert [(each.code, each.span.line) for each in report.findings if each.severity == "error"] == [("SC201", 14)]
+    assert [each.reason for each in report.unreached] == ["it needs nowhere.register, which is not installed"]

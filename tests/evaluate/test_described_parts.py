@@ -1,4 +1,4 @@
-"""Parameters of which comments describe what is taken out of them: `x = batch["x"]  # (b, t)`, `h, c = carry  # ...`."""
+"""Parameters of which comments describe what is taken out of them: `x = batch["x"]  # (b, t)`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import jax.numpy as jnp
 CASES = {
     # entries of a dict, one by one or together, and what converts them on the way
     "entries.py": """
-def pooled(params, batch):
+def pooled(_, batch):
     tokens = jnp.asarray(batch["tokens"])  # (b, t, d)
     mask = batch["mask"].astype(jnp.float32)  # (b, t)
     total = jnp.einsum("btd,bt->bd", tokens, mask)  # (b, t)  ~SC201
@@ -25,10 +25,10 @@ def scores(batch: dict):
     q, k = batch["q"], batch["k"]  # (b, t, d), (b, s, d)
     return jnp.einsum("btd,bsd->bts", q, k)  # (b, s, t)  ~SC201
 
-def never(batch: dict[str, Any]):
+def nested(batch: dict[str, Any]):
     x = batch["obs"]["x"]  # (n, 3)
     y = batch["obs"]["y"]  # (m, 3)
-    return x + y  ~SC305
+    return x @ y.T  # (m, n)  ~SC201
 """,
     # of a tuple all elements must be known
     "tuples.py": """
@@ -45,6 +45,10 @@ def rest(carry):  # nobody says what the second one is, and nothing is asked of 
 def square(points):
     x, y = points
     return x @ y  # (n,)  ~unreached
+
+def never(carry: dict[str, Any]):
+    x, y = carry["x"], carry["y"]  # (n, 3), (m, 3)  ~unreached
+    return x + y  ~SC305
 """,
     # what a function gives that is a parameter
     "callables.py": """
@@ -70,22 +74,22 @@ def normed(batch):
     return jax.nn.softmax(weight)  # (b, s)
 
 def model(batch):
-    weights = attend(batch["q"], batch["k"])  # (b, s, t)  ~SC201
-    return weights * normed(batch)[:, None]  # (b, t, s)
+    weights = attend(batch["q"], batch["k"])
+    return weights * normed(batch)[:, None]  # (b, s)  ~SC201
 """,
     # a function that is called shows what it is given: what follows from a false comment is not told as well
     "called.py": """
 def given():
-    return taken((jnp.ones((3, 5)), jnp.ones(5)))
+    return taken((jnp.ones((3, 5)), jnp.ones(3)))  # (3, 5)
 
 def taken(carry):
     h, c = carry  # (b, d), (b, d)  ~SC201
-    return h * c[:, None].T  # (b, d)
+    return h * c[:, None]  # (b, d)
 """,
     # other readings of the same part, and a name that is bound again, describe nothing
     "unclear.py": """
 def two(batch):
-    x = batch["x"]  # (b, t)
+    x = batch["x"]  # (b, t)  ~unreached
     y = batch["x"]  # (b, t, 1)  ~unreached
     return x @ y[..., 0].T  # (b, b)  ~unreached
 

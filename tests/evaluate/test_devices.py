@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shapecheck.evaluate.inputs.size_assignment import with_multiples
+from shapecheck.evaluate.inputs.trials.size_assignment import with_multiples
 from shapecheck.worker import spawn
 
 HEAD = """

@@ -83,12 +83,12 @@ PROTOCOL = '''
 import contextlib
 import functools
 
-from shapecheck.evaluate.framework_protocol import Framework
 from shapecheck.evaluate.probes.monkeypatch import patch_attribute, subclasses
 from shapecheck.evaluate.stages.stage_records import StageStep, arguments, describe_unmapped, short
+from shapecheck.evaluate.stages.staged_framework import StagedFramework
 
 
-class ToyFramework(Framework):
+class ToyFramework(StagedFramework):
     is_pytree = True
     has_parts = True
     variables = ("TOYNET_",)

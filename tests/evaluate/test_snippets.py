@@ -101,6 +101,30 @@ if __name__ == "__main__":
     assert [line for line, _ in errors(report)] == [3]
 
 
+def test_what_a_main_block_sets_is_a_size_only_for_functions_that_read_it(run: Run) -> None:
+    code = """
+def flatten(x, width):
+    return x.reshape(width, -1).T  # (n, width)
+
+def split(x):
+    return x.reshape(k, -1)  # (k, n)
+
+def mixed(x):
+    return x.reshape(k, -1).T  # (k, n)
+
+if __name__ == "__main__":
+    import jax.numpy as jnp
+    n, k = 4, 5
+    flatten(jnp.ones((2, n)), 2)
+    flatten(jnp.ones((2, 1)), 2)
+    split(jnp.ones((k, 3)))
+    mixed(jnp.ones((k, 3)))
+"""
+    report = run({"pkg/model.py": code})
+    assert [line for line, _ in errors(report)] == [9]
+    assert report.summary.verified == 2
+
+
 @pytest.mark.parametrize(
     ("body", "found"),
     [

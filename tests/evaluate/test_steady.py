@@ -6,7 +6,7 @@ import tempfile
 
 import pytest
 
-from shapecheck.evaluate.inputs.failure_reasons import describe_error
+from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error
 
 TEMPORARY = tempfile.gettempdir()
 MADE = f"{TEMPORARY}/{tempfile.gettempprefix()}"

@@ -10,7 +10,7 @@ import pytest
 
 import shapecheck
 from shapecheck.cli import main
-from shapecheck.evaluate.inputs.user_examples import ExampleError, ShapeText, read_argument
+from shapecheck.evaluate.inputs.project.user_examples import ExampleError, ShapeText, read_argument
 from shapecheck.evaluate.stages.debug_batch import batch
 
 MAKE = """

@@ -136,6 +136,42 @@ def test_a_name_may_mean_one_size_before_a_loop_and_others_inside() -> None:
     assert read(text, turns) == {"a (b, t)": "good", "c (b, t)": "good", "d (t, b)": "good"}
 
 
+@pytest.mark.parametrize(
+    ("spec", "shape", "verdict"),
+    [
+        ("(batch_shape, n, m)", array("4", "5", "n", "m"), "good"),
+        ("(batch_shape, n, m)", array("n", "m"), "good"),
+        ("(batch_shape, n, m)", array("4", "5", "m", "n"), "bad rank"),
+        ("(prefix, n, m)", array("4", "5", "n", "m"), "good"),
+        ("(prefix, n, m)", array("n"), "bad rank"),
+        ("(n, prefix, m)", array("n", "m"), "bad rank"),  # where axes may not be left open, it is one
+        ("(n, grid)", array("n", "4", "5"), "good"),
+        ("(n, lead)", array("n", "4", "5"), "bad rank"),
+        ("(n, grid)", array("m", "4", "5"), "bad rank"),
+    ],
+)
+def test_the_name_of_a_whole_shape_stands_for_all_its_axes(spec: str, shape: ArrayValue, verdict: str) -> None:
+    text = f'grid = tuple(map(len, axes))\ndef f(x: Float[Array, "n m"]):\n    y = g(x)  # {spec}\n'
+    seen = [('x Float[Array, "n m"]', array("n", "m")), (f"y {spec}", shape)]
+    assert read(text, seen)[f"y {spec}"] == verdict
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict"),
+    [
+        ("x.shape[:-1]", "good"),
+        ("z.shape", "good"),
+        ("(4,) + x.shape[1:]", "good"),
+        ("x.shape[0]", "bad rank"),
+        ("size(x)", "bad rank"),
+    ],
+)
+def test_a_variable_is_a_whole_shape_where_the_file_sets_it_to_several_sizes(value: str, verdict: str) -> None:
+    text = f'def f(x: Float[Array, "n m"]):\n    grid = {value}\n    y = g(x)  # (n, grid)\n'
+    seen = [('x Float[Array, "n m"]', array("n", "m")), ("y (n, grid)", array("n", "4", "5"))]
+    assert read(text, seen)["y (n, grid)"] == verdict
+
+
 AGAIN = """
 def f(load):
     data = load(7)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from shapecheck.claims.brackets import Bracket
 from shapecheck.claims.comment_text import Segment, read_comment
+from shapecheck.claims.lead_words import leaves_axes_out
 from shapecheck.claims.unmarked_shapes import is_listed_shape, is_unmarked_shape
 
 _SENTENCE = re.compile(r"(?<=[.;])\s+(?=[A-Z(`])|\n\s*[-*]\s")
@@ -359,6 +360,7 @@ def _of_value(
     if is_return and aside is not None and elements and all(elements) and aside.group(1) not in elements:
         return  # "For the caller's `x` (shape (b, t)), ..." is not about what is returned
     plainly = len(before.split()) <= _LONG_WAY and not _SELDOM.search(before) and not _SELDOM.search(after)
+    plainly = plainly and not leaves_axes_out(after)
     for segment in segments:
         for bracket in segment.shapes:
             yield DescribedShape(bracket, plainly and not _SPOILERS.search(after), container and not part, part)

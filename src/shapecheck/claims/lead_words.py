@@ -73,6 +73,11 @@ _IN_PIECES = re.compile(
     r"[^.;()\[\]]*\b(?:ax[ei]s|dim|dims|dimensions?)\b",
     re.IGNORECASE,
 )
+# `(batch, steps, n), dropping dimensions equal to 0`: then the value has fewer axes at times.
+_AXES_LEFT_OUT = re.compile(
+    r"(?:with\s+)?(?:the\s+)?(?:dropp|omitt|squeez|remov|skipp|ignor|exclud|leaving out|without|singleton)\w*"
+    r"[\w\s-]{0,30}\b(?:ax[ei]s|dims?|dimensions?)\b"
+)
 
 _NEXT_STEP = re.compile(r"(?:[,;&] )?(?:and )?(?:then|finally)\b")
 _TOKEN = re.compile(r"[^\W\d]\w*+(?:\.[^\W\d]\w*+)*+(?:'s\b)?+|\d++|[-=]{1,2}>|→|⇒|⟶|↦|==|\S")
@@ -277,9 +282,16 @@ def leads_on(text: str) -> bool:
 
 def is_conditional(text: str) -> bool:
     """Whether the text behind a bracket says that it holds only at times: `(b, t) if causal`."""
+    if leaves_axes_out(text):
+        return True
     text = text.lstrip(" `,(").lower()
     match = _FIRST_WORD.match(text)
     return match is not None and (match.group(1) in _HEDGES | {"or", "e"} or _HEDGING.match(text) is not None)
+
+
+def leaves_axes_out(text: str) -> bool:
+    """Whether the text behind a bracket says that the value may lack some of the axes: `, dropping those of size 1`."""
+    return _AXES_LEFT_OUT.match(text.lstrip(" `,(").lower()) is not None
 
 
 def may_list_pieces(text: str) -> bool:

@@ -25,6 +25,7 @@ from shapecheck.claims.local_names import has_meaning, rebound
 from shapecheck.claims.near_names import NearNames
 from shapecheck.claims.part_claims import described_parts
 from shapecheck.claims.paths import PathReader
+from shapecheck.claims.shape_names import shape_names, with_whole_shapes
 from shapecheck.claims.taught_dims import taught_dims
 from shapecheck.model import Claim, Module, Problem, Scope, Span, Suppression
 from shapecheck.syntax.comment_tokens import Comment
@@ -143,6 +144,8 @@ def _read_tree(source: SourceText, around: NotebookContext, neighbours: Neighbou
     docstrings = DocstringReader(source, tables, sites, known, taught, annotations.new_group)
     claims += docstrings.claims()
     claims += CodeClaimReader(source, tables, sites, known).claims()
+    shapes = shape_names(tables) - known
+    claims = [with_whole_shapes(claim, shapes) for claim in claims]
     debug_calls = tuple(DebugCalls(source, tables, sites, names).calls())
     problems: Iterable[Problem] = [*annotations.problems, *malformed, *comments.problems]
     ordered = tuple(sorted(claims, key=_in_order))

@@ -106,7 +106,8 @@ def _paint(text: str, kind: str) -> str:
 def _select_findings(findings: Sequence[Finding], config: Config) -> tuple[tuple[Finding, ...], int, int]:
     """The findings to show, as `check` shows them, and how many ignore comments and the baseline keep back."""
     from shapecheck import claims  # noqa: PLC0415  # as above
-    from shapecheck.verdicts import baseline, suppress  # noqa: PLC0415  # as above
+    from shapecheck.commands import suppress  # noqa: PLC0415  # as above
+    from shapecheck.verdicts import baseline  # noqa: PLC0415  # as above
 
     files = sorted({finding.path for finding in findings if finding.path.endswith(".py")})
     modules = [claims.read_module(path, Path(path).read_bytes()) for path in files]

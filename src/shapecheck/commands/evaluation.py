@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shapecheck import files
+from shapecheck.commands import suppress
 from shapecheck.config import Config, ConfigError
 from shapecheck.files import interpreter
 from shapecheck.incremental.environment_key import portable_variables
@@ -26,7 +27,7 @@ from shapecheck.model import (
     is_test_file,
 )
 from shapecheck.rules import RULES
-from shapecheck.verdicts import baseline, suppress
+from shapecheck.verdicts import baseline
 from shapecheck.verdicts import findings as reports
 from shapecheck.verdicts.contradicted_parts import without_contradicted
 from shapecheck.verdicts.evaluation_results import ClaimKey

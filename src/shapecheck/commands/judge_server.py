@@ -15,13 +15,14 @@ from typing import BinaryIO
 
 from shapecheck import files
 from shapecheck.claims import read_module, read_notebook_context
+from shapecheck.commands import suppress
 from shapecheck.commands.module_plans import plan
 from shapecheck.commands.module_reader import ModuleReader
 from shapecheck.config import Config, ConfigError, load
 from shapecheck.model import Claim, Finding, Module
 from shapecheck.report import concise
 from shapecheck.shapes import parse_spec
-from shapecheck.verdicts import findings, suppress
+from shapecheck.verdicts import findings
 from shapecheck.verdicts.judge import Verdicts, judge
 from shapecheck.verdicts.messages import mismatch_finding
 from shapecheck.worker.messages import wire

@@ -10,10 +10,10 @@ from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 
 from shapecheck import files
+from shapecheck.commands.suppress import may_show
 from shapecheck.config import Config
 from shapecheck.model import Claim, Module
 from shapecheck.shapes import AnyDim, parse_spec
-from shapecheck.verdicts.suppress import may_show
 from shapecheck.worker.messages.plans import UNSAID, ModulePlan, ParameterSpec
 
 

@@ -1,15 +1,15 @@
 """What the evaluation asks of a framework, and which of the frameworks that we know the program has loaded.
 
 Each framework stands in one file under `frameworks`, where its module has it: `frameworks/flax/nnx.py` answers for
-`flax.nnx`. There it says `FRAMEWORK = NnxFramework("flax.nnx")`, of a class that inherits from `Framework` and gives
-the answers in which it differs from the defaults here. That is all: whoever asks goes through the functions at the end
-of this file, and a framework's file is imported only where the program has loaded the framework itself.
+`flax.nnx`. There it says `FRAMEWORK = NnxFramework("flax.nnx")`, of a class that inherits from `Framework`, or, if its
+calls are stages, from `stages.staged_framework.StagedFramework`, and gives the answers in which it differs from the
+defaults. That is all: whoever asks goes through the functions at the end of this file, and a framework's file is
+imported only where the program has loaded the framework itself.
 """
 
 from __future__ import annotations
 
 import ast
-import contextlib
 import importlib
 import inspect
 import re
@@ -19,10 +19,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import FrameType, ModuleType
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from shapecheck.evaluate.stages.stage_recorder import StageRecorder
 
 Function = Callable[..., object]
 Classes = tuple[type, ...]
@@ -165,10 +161,6 @@ class Framework:
         """The model, if a function of the framework's runs in a frame which runs one with variables given to it."""
         return None
 
-    def run_template(self, pair: object, watch: object) -> Function | None:
-        """What runs a pair (init, apply) of which `apply` is no function, but several; None if it is none of its."""
-        return None
-
     def parts(self, root: object, path: str) -> Iterable[tuple[str, object]]:
         """The modules inside of one with their paths, the outer ones first, and itself; if it `has_parts`."""
         return modules_in(root, path, self.module_class() or ())
@@ -190,10 +182,6 @@ class Framework:
 
     def configure(self, name: str, value: object) -> None:
         """Change one of them."""
-
-    def record_stages(self, watch: StageRecorder) -> contextlib.AbstractContextManager[None]:
-        """Meanwhile each call of a module is a stage that `watch` is told of."""
-        return contextlib.nullcontext()
 
 
 def modules_in(root: object, path: str, base: type | Classes) -> Iterator[tuple[str, object]]:
@@ -359,12 +347,3 @@ def key_maker(annotation: object, name: str) -> type | None:
     """The class, made of a seed, of what a constructor's parameter takes keys from, by its annotation or its name."""
     makers = (each.key_maker(annotation, name) for each in loaded_frameworks())
     return next((maker for maker in makers if maker is not None), None)
-
-
-@contextlib.contextmanager
-def record_stages(watch: StageRecorder) -> Iterator[None]:
-    """Meanwhile `watch` is told of the stages of all that are loaded."""
-    with contextlib.ExitStack() as stack:
-        for each in loaded_frameworks():
-            stack.enter_context(each.record_stages(watch))
-        yield

@@ -210,4 +210,6 @@ class CheckSession:
 
             self._frameworks.enter_context(monitor_patches.patch(name, self._monitor, self.probing.is_own))
         if self.watches and is_framework:
-            self._frameworks.enter_context(framework_of_module(name).record_stages(self._watch))
+            from shapecheck.evaluate.stages.staged_framework import record_stages_of  # noqa: PLC0415 - it imports JAX
+
+            self._frameworks.enter_context(record_stages_of(name, self._watch))

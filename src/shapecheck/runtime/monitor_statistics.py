@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from shapecheck.evaluate.inputs.data_arguments import leaf_paths
+from shapecheck.evaluate.inputs.project.data_arguments import leaf_paths
 from shapecheck.evaluate.stages.value_taps import HostArray, is_inexact
 from shapecheck.runtime.numerics import reals
 

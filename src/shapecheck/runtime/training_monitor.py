@@ -19,7 +19,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from shapecheck.evaluate.inputs.data_arguments import leaf_paths
+from shapecheck.evaluate.inputs.project.data_arguments import leaf_paths
 from shapecheck.evaluate.stages.jax_transforms import fresh_traces
 from shapecheck.evaluate.stages.value_taps import HostArray, Sink, arrays_in, tap
 from shapecheck.runtime import monitor_statistics as statistics

@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from shapecheck.evaluate.compare.array_store import ArrayStore, load_array
-from shapecheck.evaluate.inputs import name_hints
-from shapecheck.evaluate.inputs.safetensors_header import read_header
-from shapecheck.evaluate.inputs.user_examples import ExampleError
+from shapecheck.evaluate.inputs.facts import name_hints
+from shapecheck.evaluate.inputs.project.safetensors_header import read_header
+from shapecheck.evaluate.inputs.project.user_examples import ExampleError
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.stages.value_taps import HostArray
 from shapecheck.model import Tensor

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from shapecheck.evaluate.inputs.entries import is_model
+from shapecheck.evaluate.inputs.project.entries import is_model
 from shapecheck.evaluate.stages.stage_records import OpenStage
 from shapecheck.model import StageRun, Tensor
 

@@ -21,8 +21,9 @@ from typing import Any, Protocol
 
 import jax
 
-from shapecheck.evaluate.framework_protocol import Framework, Function, RunningModel
-from shapecheck.evaluate.inputs.failure_reasons import message_of
+from shapecheck.evaluate.framework_protocol import Function, RunningModel
+from shapecheck.evaluate.inputs.trials.failure_reasons import message_of
+from shapecheck.evaluate.probes.recorder import Watch
 from shapecheck.evaluate.stages.jax_transforms import callers
 from shapecheck.evaluate.stages.model_paths import numbers
 from shapecheck.evaluate.stages.stage_memo import cell_content
@@ -33,6 +34,7 @@ from shapecheck.evaluate.stages.stage_records import (
     describe_unmapped,
     function_name,
 )
+from shapecheck.evaluate.stages.staged_framework import StagedFramework
 
 # The functions that `haiku.transform` and its kin make. One inside of another has parameters that are lifted out of it.
 _TRANSFORMS = ("haiku/_src/transform.py",)
@@ -43,7 +45,7 @@ _SEVERAL = "haiku/_src/multi_transform.py"
 _OUTSIDE = re.compile(r"(inside|as part of) an `hk\.transform`")
 
 
-class HaikuFramework(Framework):
+class HaikuFramework(StagedFramework):
     """Modules exist inside of a transformed function only, whose `init` makes their parameters.
 
     https://dm-haiku.readthedocs.io/en/latest/api.html#haiku.transform_with_state
@@ -82,7 +84,7 @@ class HaikuFramework(Framework):
         args = (jax.random.PRNGKey(0), *local["args"])
         return RunningModel((local["params"], local["state"]), init, args, local["kwargs"])
 
-    def run_template(self, pair: object, watch: object) -> Function | None:
+    def run_template(self, pair: object, watch: Watch | None) -> Function | None:
         """What a `multi_transform` does for its parameters: it runs its template, with the functions as stages."""
         return _wrap_template(self.require(), pair, watch)
 
@@ -229,7 +231,7 @@ def _path(names: Sequence[str]) -> str:
     return "/".join(filter(None, names))
 
 
-def _wrap_template(haiku: ModuleType, pair: Any, watch: object) -> Callable[..., object]:
+def _wrap_template(haiku: ModuleType, pair: Any, watch: Watch | None) -> Callable[..., object]:
     """What a `multi_transform` does for its parameters: it runs its template, with the apply functions as stages."""
 
     def run_template(*args: object, **kwargs: object) -> object:

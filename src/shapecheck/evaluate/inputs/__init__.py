@@ -1,1 +1,1 @@
-"""What to run: entries, and the arguments and models that are made up for them."""
+"""What to run, and with what. Each room may import those before it: `facts`, `trials`, `project`, `synthesis`."""

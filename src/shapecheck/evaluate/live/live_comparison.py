@@ -8,15 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import jax
 
-from shapecheck.evaluate import framework_protocol
 from shapecheck.evaluate.compare.array_store import ArrayStore
 from shapecheck.evaluate.compare.collect_stages import StageCollector
 from shapecheck.evaluate.compare.stage_difference import CollectedRuns, compare_runs
-from shapecheck.evaluate.inputs.entries import is_model, unwrap
-from shapecheck.evaluate.inputs.signature_facts import bind_arguments
+from shapecheck.evaluate.inputs.facts.signature_facts import bind_arguments
+from shapecheck.evaluate.inputs.project.entries import is_model, unwrap
 from shapecheck.evaluate.live.live_template import one_at_a_time, title
 from shapecheck.evaluate.scratch_folders import scratch_folder
-from shapecheck.evaluate.stages import named_scopes
+from shapecheck.evaluate.stages import named_scopes, staged_framework
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
 from shapecheck.model import ComparedRuns, Tolerance
 
@@ -63,7 +62,7 @@ def _collect_runs(
     try:
         collecting = StageCollector(keeping)
         watch = StageRecorder(
-            (framework_protocol.record_stages, named_scopes.record_stages), os.path.relpath, runner=collecting.run_stage
+            (staged_framework.record_stages, named_scopes.record_stages), os.path.relpath, runner=collecting.run_stage
         )
         with one_at_a_time, watch, _caches.attempt(watch):
             inner = unwrap(model)

@@ -13,17 +13,16 @@ from typing import Any
 
 import jax
 
-from shapecheck.evaluate import framework_protocol
-from shapecheck.evaluate.inputs.call_builder import CallBuilder
-from shapecheck.evaluate.inputs.construct_models import Models
-from shapecheck.evaluate.inputs.made_integers import DEFAULTS_FIRST
-from shapecheck.evaluate.inputs.size_assignment import InventedSizes, UnknownSizeError
-from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
-from shapecheck.evaluate.inputs.user_examples import ExampleError
+from shapecheck.evaluate.inputs.project.user_examples import ExampleError
+from shapecheck.evaluate.inputs.synthesis.call_builder import CallBuilder
+from shapecheck.evaluate.inputs.synthesis.construct_models import Models
+from shapecheck.evaluate.inputs.synthesis.made_integers import DEFAULTS_FIRST
+from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
+from shapecheck.evaluate.inputs.trials.size_assignment import InventedSizes, UnknownSizeError
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.search.entry_search import EntrySearch
 from shapecheck.evaluate.session.target_calls import as_shape, call_spec, is_pair
-from shapecheck.evaluate.stages import named_scopes
+from shapecheck.evaluate.stages import named_scopes, staged_framework
 from shapecheck.evaluate.stages.jax_transforms import fresh_traces
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
 from shapecheck.model import Evaluation
@@ -53,7 +52,7 @@ def evaluate(
     with (
         one_at_a_time,
         StageRecorder(
-            (framework_protocol.record_stages, named_scopes.record_stages), _stage_path, flops=flops
+            (staged_framework.record_stages, named_scopes.record_stages), _stage_path, flops=flops
         ) as recorder.watch,
     ):
         entry = EntryPlan(key="template", target=name, origin="template", path="", line=1, scope=None, whole=False)

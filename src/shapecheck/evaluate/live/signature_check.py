@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 
-from shapecheck.evaluate.inputs.size_assignment import Size, UnknownSizeError, concrete_dtype, evaluate
+from shapecheck.evaluate.inputs.trials.size_assignment import Size, UnknownSizeError, concrete_dtype, evaluate
 from shapecheck.shapes import (
     AnyDim,
     AnyDims,

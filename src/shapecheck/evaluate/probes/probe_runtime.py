@@ -42,6 +42,7 @@ class ModuleProbe:
         mentioned: frozenset[str] | None = None,
     ) -> None:
         self.mentioned = mentioned
+        self.imported: frozenset[str] | None = None  # names of the module itself, while its program sets more
         self.recorder, self.path, self.scopes, self.sites = recorder, path, scopes, sites
         self.surroundings = VmapFrames()
         self.parameters: dict[int, list[Site]] = {}
@@ -371,10 +372,13 @@ class ModuleProbe:
 
     def _variables(self, frame: FrameType) -> tuple[Mapping[str, object], Mapping[str, object]]:
         """The variables of a frame that claims may mean: its own, and those of the module."""
-        if self.mentioned is None:
-            return frame.f_locals, frame.f_globals
-        shared = {name: frame.f_globals[name] for name in self.mentioned if name in frame.f_globals}
-        return shared if frame.f_locals is frame.f_globals else frame.f_locals, shared
+        if self.mentioned is not None:
+            shared = {name: frame.f_globals[name] for name in self.mentioned if name in frame.f_globals}
+            return shared if frame.f_locals is frame.f_globals else frame.f_locals, shared
+        if self.imported is not None:
+            named = self.imported.union(frame.f_code.co_names)
+            return frame.f_locals, {name: value for name, value in frame.f_globals.items() if name in named}
+        return frame.f_locals, frame.f_globals
 
 
 def _probe_of(variables: Mapping[str, object]) -> ModuleProbe | None:

@@ -10,13 +10,13 @@ from contextlib import AbstractContextManager
 
 import jax
 
-from shapecheck.evaluate.inputs.clear_caches import forget
-from shapecheck.evaluate.inputs.failure_reasons import explain, is_own, message_of, trace_of
-from shapecheck.evaluate.inputs.later_variables import LaterArgument, make_more
-from shapecheck.evaluate.inputs.size_assignment import SMALLEST, Multiples, UnknownSizeError, with_multiples
-from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
-from shapecheck.evaluate.inputs.trial import BoundCall, CallSpec, Trial, TrialOutcome
+from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
+from shapecheck.evaluate.inputs.trials.failure_reasons import explain, is_own, message_of, trace_of
+from shapecheck.evaluate.inputs.trials.later_variables import LaterArgument, make_more
+from shapecheck.evaluate.inputs.trials.size_assignment import SMALLEST, Multiples, UnknownSizeError, with_multiples
+from shapecheck.evaluate.inputs.trials.trial import BoundCall, CallSpec, Trial, TrialOutcome
 from shapecheck.evaluate.limits import Stopwatch, TimeLimitError
+from shapecheck.evaluate.probes.clear_caches import forget
 from shapecheck.evaluate.probes.recorder import Recorder
 
 _MOST_GUESSES = 16

@@ -15,18 +15,18 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import Literal, Union
 
-from shapecheck.evaluate.inputs import name_hints
-from shapecheck.evaluate.inputs.nested_arguments import classes_in
-from shapecheck.evaluate.inputs.runtime_annotations import (
+from shapecheck.evaluate.inputs.facts import name_hints
+from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     MISSING,
     annotation_of,
     is_array_type,
     preference,
     signature_of,
 )
-from shapecheck.evaluate.inputs.synthesis import SUPPLIED, AsMember
-from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
-from shapecheck.evaluate.inputs.trial import CallSpec, Trial, TrialOutcome
+from shapecheck.evaluate.inputs.project.nested_arguments import classes_in
+from shapecheck.evaluate.inputs.synthesis.synthesise_arguments import SUPPLIED, AsMember
+from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
+from shapecheck.evaluate.inputs.trials.trial import CallSpec, Trial, TrialOutcome
 from shapecheck.evaluate.limits import Stopwatch
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.search.entry_search import EntrySearch

@@ -10,9 +10,9 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from shapecheck.evaluate.inputs.choices import NO_OPTIONS, Choices, Options, is_length_key
-from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
-from shapecheck.evaluate.inputs.trial import SearchResult, Trial, TrialOutcome
+from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
+from shapecheck.evaluate.inputs.trials.choices import NO_OPTIONS, Choices, Options, is_length_key
+from shapecheck.evaluate.inputs.trials.trial import SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
 
 _ATTEMPTS = 40

@@ -7,12 +7,20 @@ import itertools
 import re
 from collections.abc import Sequence
 
-from shapecheck.evaluate.inputs.choices import GIVEN, NO_OPTIONS, is_length_key, is_member_key, is_value_key, one_key
-from shapecheck.evaluate.inputs.made_integers import ALL_EQUAL, EVEN, ODD
-from shapecheck.evaluate.inputs.size_assignment import DIVISIBLE, SQUARES, Substitution
-from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
-from shapecheck.evaluate.inputs.ties import Tie, are_namesakes
-from shapecheck.evaluate.inputs.trial import CallSpec, SearchResult, Trial, TrialOutcome
+from shapecheck.evaluate.inputs.facts.namesakes import are_namesakes
+from shapecheck.evaluate.inputs.synthesis.made_integers import ALL_EQUAL, EVEN, ODD
+from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
+from shapecheck.evaluate.inputs.trials.choices import (
+    GIVEN,
+    NO_OPTIONS,
+    is_length_key,
+    is_member_key,
+    is_value_key,
+    one_key,
+)
+from shapecheck.evaluate.inputs.trials.size_assignment import DIVISIBLE, SQUARES, Substitution
+from shapecheck.evaluate.inputs.trials.ties import Tie
+from shapecheck.evaluate.inputs.trials.trial import CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.further_runs import FurtherRuns
 from shapecheck.evaluate.search.size_search import MOST_TIES, SizeSearch, says_division

@@ -12,11 +12,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
-from shapecheck.evaluate.inputs.choices import as_assumption, is_case_key
-from shapecheck.evaluate.inputs.made_integers import ALL_EQUAL, AS_CALLED, DEFAULTS_KEPT, DIVIDING
-from shapecheck.evaluate.inputs.size_assignment import SQUARES, UNNAMED
-from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError, NotCalledError
-from shapecheck.evaluate.inputs.trial import CallSpec, SearchResult, Trial, TrialOutcome
+from shapecheck.evaluate.inputs.synthesis.made_integers import ALL_EQUAL, AS_CALLED, DEFAULTS_KEPT, DIVIDING
+from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError, NotCalledError
+from shapecheck.evaluate.inputs.trials.choices import as_assumption, is_case_key
+from shapecheck.evaluate.inputs.trials.size_assignment import SQUARES, UNNAMED
+from shapecheck.evaluate.inputs.trials.trial import CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.choice_search import search_choices

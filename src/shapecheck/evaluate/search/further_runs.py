@@ -10,12 +10,12 @@ import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
 
-from shapecheck.evaluate.inputs.choices import OTHER_SIZE, default_key, is_rank_key
-from shapecheck.evaluate.inputs.made_integers import EVEN, ODD
-from shapecheck.evaluate.inputs.real_values import VALUES
-from shapecheck.evaluate.inputs.size_assignment import DIVISIBLE, DIVISIBLE_TOO, Substitution
-from shapecheck.evaluate.inputs.synthesise_values import INVENTIONS, CannotSynthesiseError
-from shapecheck.evaluate.inputs.trial import INDEPENDENT, CallSpec, SearchResult, Trial, TrialOutcome
+from shapecheck.evaluate.inputs.synthesis.made_integers import EVEN, ODD
+from shapecheck.evaluate.inputs.synthesis.real_values import VALUES
+from shapecheck.evaluate.inputs.synthesis.synthesise_values import INVENTIONS, CannotSynthesiseError
+from shapecheck.evaluate.inputs.trials.choices import OTHER_SIZE, default_key, is_rank_key
+from shapecheck.evaluate.inputs.trials.size_assignment import DIVISIBLE, DIVISIBLE_TOO, Substitution
+from shapecheck.evaluate.inputs.trials.trial import INDEPENDENT, CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.probes.decided_conditions import DECISIONS
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.size_search import SizeSearch, says_division

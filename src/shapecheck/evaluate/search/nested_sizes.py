@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from shapecheck.evaluate.inputs.choices import integer_key
-from shapecheck.evaluate.inputs.size_assignment import Substitution
-from shapecheck.evaluate.inputs.ties import are_namesakes, counts_examples
-from shapecheck.evaluate.inputs.trial import Trial, TrialOutcome
+from shapecheck.evaluate.inputs.facts.namesakes import are_namesakes, counts_examples
+from shapecheck.evaluate.inputs.trials.choices import integer_key
+from shapecheck.evaluate.inputs.trials.size_assignment import Substitution
+from shapecheck.evaluate.inputs.trials.trial import Trial, TrialOutcome
 from shapecheck.evaluate.search.suggest_ties import opposite_sizes
 
 MOST_ATTEMPTS: Final = 24

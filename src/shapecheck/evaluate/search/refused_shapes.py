@@ -11,10 +11,10 @@ import inspect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from shapecheck.evaluate.inputs.choices import shape_key
-from shapecheck.evaluate.inputs.deciding_names import names_of_check
-from shapecheck.evaluate.inputs.ties import ArgumentSpec
-from shapecheck.evaluate.inputs.trial import CallSpec, Trial, TrialOutcome
+from shapecheck.evaluate.inputs.facts.deciding_names import names_of_check
+from shapecheck.evaluate.inputs.trials.choices import shape_key
+from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec
+from shapecheck.evaluate.inputs.trials.trial import CallSpec, Trial, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.shapes import is_variadic, parse_spec
 

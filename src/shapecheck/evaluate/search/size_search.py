@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from typing import Final
 
-from shapecheck.evaluate.inputs.size_assignment import (
+from shapecheck.evaluate.inputs.trials.size_assignment import (
     DIVISIBLE,
     DIVISIBLE_TOO,
     SQUARES,
@@ -20,8 +20,8 @@ from shapecheck.evaluate.inputs.size_assignment import (
     Substitution,
     substitutions,
 )
-from shapecheck.evaluate.inputs.ties import ArgumentSpec, Tie, explain_tie
-from shapecheck.evaluate.inputs.trial import Apart, CallSpec, SearchResult, Trial, TrialOutcome
+from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec, Tie, explain_tie
+from shapecheck.evaluate.inputs.trials.trial import Apart, CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.nested_sizes import NestedSizes, meets_inner_array
 from shapecheck.evaluate.search.suggest_ties import (

@@ -7,9 +7,9 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from shapecheck.evaluate.inputs.size_assignment import UNNAMED, Size, UnknownSizeError, evaluate
-from shapecheck.evaluate.inputs.ties import are_namesakes
-from shapecheck.evaluate.inputs.trial import TrialOutcome
+from shapecheck.evaluate.inputs.facts.namesakes import are_namesakes
+from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED, Size, UnknownSizeError, evaluate
+from shapecheck.evaluate.inputs.trials.trial import TrialOutcome
 from shapecheck.shapes import SymbolicDim, parse_spec
 from shapecheck.shapes.expressions import names
 

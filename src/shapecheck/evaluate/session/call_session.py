@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from shapecheck.evaluate.inputs.abstract_call import LazyCall
-from shapecheck.evaluate.inputs.call_builder import CallBuilder
-from shapecheck.evaluate.inputs.call_source import CallSource, UnwritableError
-from shapecheck.evaluate.inputs.construct_models import Models
-from shapecheck.evaluate.inputs.made_integers import CONSTRUCTIONS
-from shapecheck.evaluate.inputs.size_assignment import InventedSizes
-from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
-from shapecheck.evaluate.inputs.trial import CallSpec, Trial
+from shapecheck.evaluate.inputs.synthesis.call_builder import CallBuilder
+from shapecheck.evaluate.inputs.synthesis.call_source import CallSource, UnwritableError
+from shapecheck.evaluate.inputs.synthesis.construct_models import Models
+from shapecheck.evaluate.inputs.synthesis.made_integers import CONSTRUCTIONS
+from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
+from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall
+from shapecheck.evaluate.inputs.trials.size_assignment import InventedSizes
+from shapecheck.evaluate.inputs.trials.trial import CallSpec, Trial
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.session.target_calls import call_spec
 from shapecheck.evaluate.session.target_context import USER_ERRORS, TargetContext, target

@@ -14,14 +14,14 @@ from shapecheck.evaluate.compare.array_store import ArrayStore
 from shapecheck.evaluate.compare.collect_stages import StageCollector, TooLargeError
 from shapecheck.evaluate.compare.rename_stages import RenameError
 from shapecheck.evaluate.compare.stage_difference import CollectedRuns, compare_runs
-from shapecheck.evaluate.inputs import abstract_call
-from shapecheck.evaluate.inputs.abstract_call import LazyCall, force
-from shapecheck.evaluate.inputs.call_builder import CallBuilder
-from shapecheck.evaluate.inputs.data_arguments import by_argument
-from shapecheck.evaluate.inputs.failure_reasons import explain, is_own
-from shapecheck.evaluate.inputs.size_assignment import InventedSizes
-from shapecheck.evaluate.inputs.trial import CallSpec, Trial
-from shapecheck.evaluate.inputs.user_examples import ExampleError
+from shapecheck.evaluate.inputs.project.data_arguments import by_argument
+from shapecheck.evaluate.inputs.project.user_examples import ExampleError
+from shapecheck.evaluate.inputs.synthesis.call_builder import CallBuilder
+from shapecheck.evaluate.inputs.trials import abstract_call
+from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall, force
+from shapecheck.evaluate.inputs.trials.failure_reasons import explain, is_own
+from shapecheck.evaluate.inputs.trials.size_assignment import InventedSizes
+from shapecheck.evaluate.inputs.trials.trial import CallSpec, Trial
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.search.attempts import under
 from shapecheck.evaluate.session.target_calls import call_spec, describe_refusal

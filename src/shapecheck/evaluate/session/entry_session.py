@@ -10,17 +10,17 @@ from pathlib import Path
 
 from shapecheck.evaluate.framework_protocol import loaded_frameworks
 from shapecheck.evaluate.global_state import GlobalState
-from shapecheck.evaluate.inputs import entries
-from shapecheck.evaluate.inputs.call_builder import CallBuilder
-from shapecheck.evaluate.inputs.call_sites import CallingText, CallSites
-from shapecheck.evaluate.inputs.construct_models import Models
-from shapecheck.evaluate.inputs.own_signature import with_own_signature
-from shapecheck.evaluate.inputs.retry_keys import with_keys
-from shapecheck.evaluate.inputs.size_assignment import UnknownSizeError
-from shapecheck.evaluate.inputs.source_reads import noted_reads
-from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
-from shapecheck.evaluate.inputs.trial import CallSpec
-from shapecheck.evaluate.inputs.user_examples import ExampleError
+from shapecheck.evaluate.inputs.facts.own_signature import with_own_signature
+from shapecheck.evaluate.inputs.facts.source_reads import noted_reads
+from shapecheck.evaluate.inputs.project import entries
+from shapecheck.evaluate.inputs.project.call_sites import CallingText, CallSites
+from shapecheck.evaluate.inputs.project.user_examples import ExampleError
+from shapecheck.evaluate.inputs.synthesis.call_builder import CallBuilder
+from shapecheck.evaluate.inputs.synthesis.construct_models import Models
+from shapecheck.evaluate.inputs.synthesis.retry_keys import with_keys
+from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
+from shapecheck.evaluate.inputs.trials.size_assignment import UnknownSizeError
+from shapecheck.evaluate.inputs.trials.trial import CallSpec
 from shapecheck.evaluate.probes.recorder import Watch
 from shapecheck.evaluate.probes.tolerate_concrete import Steps
 from shapecheck.evaluate.search.branches import NO_STATICS, Statics, evaluate_others

@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from types import CodeType
 
-from shapecheck.evaluate.inputs import entries
-from shapecheck.evaluate.inputs.signature_facts import Descriptions
+from shapecheck.evaluate.inputs.facts.signature_facts import Descriptions
+from shapecheck.evaluate.inputs.project import entries
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.model import FunctionKey

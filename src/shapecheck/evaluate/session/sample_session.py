@@ -13,16 +13,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from shapecheck.evaluate.compare.comparison_inputs import INTEGERS, random_array
-from shapecheck.evaluate.inputs import name_hints
-from shapecheck.evaluate.inputs.call_builder import CallBuilder
-from shapecheck.evaluate.inputs.construct_models import Models
-from shapecheck.evaluate.inputs.data_arguments import leaf_paths
-from shapecheck.evaluate.inputs.entries import is_model, nearest
-from shapecheck.evaluate.inputs.failure_reasons import explain, is_own, kind_of
-from shapecheck.evaluate.inputs.index_bounds import index_bounds
-from shapecheck.evaluate.inputs.size_assignment import InventedSizes
-from shapecheck.evaluate.inputs.trial import CallSpec, Trial
-from shapecheck.evaluate.inputs.user_examples import ExampleError
+from shapecheck.evaluate.inputs.facts import name_hints
+from shapecheck.evaluate.inputs.facts.index_bounds import index_bounds
+from shapecheck.evaluate.inputs.project.data_arguments import leaf_paths
+from shapecheck.evaluate.inputs.project.entries import is_model, nearest
+from shapecheck.evaluate.inputs.project.user_examples import ExampleError
+from shapecheck.evaluate.inputs.synthesis.call_builder import CallBuilder
+from shapecheck.evaluate.inputs.synthesis.construct_models import Models
+from shapecheck.evaluate.inputs.trials.failure_reasons import explain, is_own, kind_of
+from shapecheck.evaluate.inputs.trials.size_assignment import InventedSizes
+from shapecheck.evaluate.inputs.trials.trial import CallSpec, Trial
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.search.attempts import under

@@ -12,23 +12,24 @@ from typing import Any
 
 import jax
 
-from shapecheck.evaluate.framework_protocol import framework_of, loaded_frameworks, model_classes
-from shapecheck.evaluate.inputs import name_hints
-from shapecheck.evaluate.inputs.abstract_call import build
-from shapecheck.evaluate.inputs.call_builder import CallBuilder
-from shapecheck.evaluate.inputs.data_arguments import by_argument
-from shapecheck.evaluate.inputs.entries import is_model
-from shapecheck.evaluate.inputs.failure_reasons import describe_error, is_own, kind_of
-from shapecheck.evaluate.inputs.nested_arguments import heads
-from shapecheck.evaluate.inputs.runtime_annotations import array_type, is_config
-from shapecheck.evaluate.inputs.signature_facts import missing_parameters
-from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
-from shapecheck.evaluate.inputs.trial import CallSpec
-from shapecheck.evaluate.inputs.user_examples import ExampleError, ShapeText, check_names, public_names
+from shapecheck.evaluate.framework_protocol import framework_of, model_classes
+from shapecheck.evaluate.inputs.facts import name_hints
+from shapecheck.evaluate.inputs.facts.runtime_annotations import array_type, is_config
+from shapecheck.evaluate.inputs.facts.signature_facts import missing_parameters
+from shapecheck.evaluate.inputs.project.data_arguments import by_argument
+from shapecheck.evaluate.inputs.project.entries import is_model
+from shapecheck.evaluate.inputs.project.nested_arguments import heads
+from shapecheck.evaluate.inputs.project.user_examples import ExampleError, ShapeText, check_names, public_names
+from shapecheck.evaluate.inputs.synthesis.call_builder import CallBuilder
+from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
+from shapecheck.evaluate.inputs.trials.abstract_call import build
+from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, is_own, kind_of
+from shapecheck.evaluate.inputs.trials.trial import CallSpec
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.stages.debug_batch import batch, by_name
 from shapecheck.evaluate.stages.factory_calls import beside, split_factory_result
+from shapecheck.evaluate.stages.staged_framework import run_template
 from shapecheck.shapes import SpecError, parse_spec
 from shapecheck.worker.messages.plans import ConfiguredExample
 from shapecheck.worker.messages.target_messages import TargetRefusal
@@ -188,10 +189,8 @@ def _wrap_apply(pair: Any, init: object, recorder: Recorder) -> Callable[..., ob
     """
     if init:
         raise ExampleError("init is for classes and factories, not for transformed functions")
-    if not callable(pair.apply):
-        runs = (each.run_template(pair, recorder.watch) for each in loaded_frameworks())
-        if (run := next(filter(None, runs), None)) is not None:
-            return run
+    if not callable(pair.apply) and (run := run_template(pair, recorder.watch)) is not None:
+        return run
     takes = list(inspect.signature(pair.apply).parameters)
     has_state, has_key = takes[:2] == ["params", "state"], "rng" in takes
 

@@ -9,22 +9,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
-from shapecheck.evaluate import framework_protocol
-from shapecheck.evaluate.inputs.abstract_call import LazyCall
-from shapecheck.evaluate.inputs.construct_models import Models
-from shapecheck.evaluate.inputs.entries import nearest
-from shapecheck.evaluate.inputs.failure_reasons import describe_error, is_own
-from shapecheck.evaluate.inputs.made_integers import DEFAULTS_FIRST
-from shapecheck.evaluate.inputs.signature_facts import Descriptions
-from shapecheck.evaluate.inputs.size_assignment import InventedSizes, UnknownSizeError
-from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
-from shapecheck.evaluate.inputs.trial import CallSpec
-from shapecheck.evaluate.inputs.user_examples import ExampleError
+from shapecheck.evaluate.inputs.facts.signature_facts import Descriptions
+from shapecheck.evaluate.inputs.project.entries import nearest
+from shapecheck.evaluate.inputs.project.user_examples import ExampleError
+from shapecheck.evaluate.inputs.synthesis.construct_models import Models
+from shapecheck.evaluate.inputs.synthesis.made_integers import DEFAULTS_FIRST
+from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
+from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall
+from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, is_own
+from shapecheck.evaluate.inputs.trials.size_assignment import InventedSizes, UnknownSizeError
+from shapecheck.evaluate.inputs.trials.trial import CallSpec
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder, Watch
 from shapecheck.evaluate.search.entry_search import EntrySearch
-from shapecheck.evaluate.stages import named_scopes, stage_records
+from shapecheck.evaluate.stages import named_scopes, stage_records, staged_framework
 from shapecheck.evaluate.stages.stage_recorder import Runner, StageRecorder
 from shapecheck.worker.messages.plans import EntryPlan, WorkerSettings
 
@@ -151,7 +150,7 @@ class ArgumentRecorder(StageRecorder):
         runner: Runner | None = None,
         settle: Callable[[object], object] = lambda result: result,
     ) -> None:
-        super().__init__((framework_protocol.record_stages,), show, runner=runner)
+        super().__init__((staged_framework.record_stages,), show, runner=runner)
         self.given: dict[str, object] = {}
         self.was_called = False
         self.parameters = 0

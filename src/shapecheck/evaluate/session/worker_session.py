@@ -18,7 +18,7 @@ import jax
 
 from shapecheck.evaluate.framework_protocol import is_abstract
 from shapecheck.evaluate.global_state import GlobalState
-from shapecheck.evaluate.inputs.failure_reasons import describe_error, is_own, line_in
+from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, is_own, line_in
 from shapecheck.evaluate.jax_internals import has_computed
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.probes import disable_typecheckers

@@ -13,8 +13,8 @@ from typing import IO
 import jax
 import numpy as np
 
-from shapecheck.evaluate.inputs.safetensors_header import read_header
-from shapecheck.evaluate.inputs.user_examples import ExampleError, ShapeText
+from shapecheck.evaluate.inputs.project.safetensors_header import read_header
+from shapecheck.evaluate.inputs.project.user_examples import ExampleError, ShapeText
 from shapecheck.shapes import comment_dtype
 
 

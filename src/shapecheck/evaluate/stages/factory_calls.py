@@ -16,10 +16,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from shapecheck.evaluate.framework_protocol import framework_of
-from shapecheck.evaluate.inputs import name_hints
-from shapecheck.evaluate.inputs.data_arguments import unpack_sequences
-from shapecheck.evaluate.inputs.entries import is_model
-from shapecheck.evaluate.inputs.user_examples import is_switch
+from shapecheck.evaluate.inputs.facts import name_hints
+from shapecheck.evaluate.inputs.project.data_arguments import unpack_sequences
+from shapecheck.evaluate.inputs.project.entries import is_model
+from shapecheck.evaluate.inputs.project.user_examples import is_switch
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.worker.messages.plans import ConfiguredExample
 

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from shapecheck.evaluate.framework_protocol import Classes, loaded_frameworks, module_name
-from shapecheck.evaluate.inputs.defining_source import defining_source
+from shapecheck.evaluate.inputs.facts.defining_source import defining_source
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
 from shapecheck.evaluate.stages.stage_records import StageStep, arguments, describe_unmapped, function_name

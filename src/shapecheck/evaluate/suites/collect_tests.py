@@ -17,8 +17,8 @@ import jax
 import pytest
 
 from shapecheck.evaluate.global_state import GlobalState
-from shapecheck.evaluate.inputs.entries import code_names, code_of
-from shapecheck.evaluate.inputs.failure_reasons import describe_error, is_own
+from shapecheck.evaluate.inputs.project.entries import code_names, code_of
+from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, is_own
 from shapecheck.evaluate.limits import TimeLimitError, time_limit
 from shapecheck.evaluate.probes.probe_importer import CulpritImportError
 from shapecheck.worker.messages.suite_messages import TestLimits, TestPlan

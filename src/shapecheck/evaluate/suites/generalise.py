@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from types import FrameType
 
-from shapecheck.evaluate.inputs import entries, replay
-from shapecheck.evaluate.inputs.signature_facts import integers_of
-from shapecheck.evaluate.inputs.size_assignment import UnknownSizeError
+from shapecheck.evaluate.inputs.facts.signature_facts import integers_of
+from shapecheck.evaluate.inputs.project import entries
+from shapecheck.evaluate.inputs.synthesis import replay
+from shapecheck.evaluate.inputs.trials.size_assignment import UnknownSizeError
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.probes.describe_value import is_size
 from shapecheck.evaluate.probes.probe_importer import PlanImporter

@@ -20,10 +20,10 @@ from typing import Literal
 
 import jax
 
-from shapecheck.evaluate.inputs.clear_caches import forget
-from shapecheck.evaluate.inputs.failure_reasons import describe_error, explain, is_own, kind_of
+from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, explain, is_own, kind_of
 from shapecheck.evaluate.limits import TimeLimitError, time_limit
 from shapecheck.evaluate.probes.ast_probes import HANDLE, instrument
+from shapecheck.evaluate.probes.clear_caches import forget
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
 from shapecheck.evaluate.probes.recorder import OpenCall, Recorder
@@ -169,7 +169,8 @@ class SnippetRunner:
             kept = dict(vars(home))
             vars(home)[STEP] = self.steps
             try:
-                yield vars(home)
+                with _apart_from_program(kept):
+                    yield vars(home)
             finally:
                 vars(home).clear()
                 vars(home).update(kept)
@@ -210,6 +211,23 @@ class SnippetRunner:
             finally:
                 sys.argv, sys.path[:] = before
                 os.chdir(home)
+
+
+@contextlib.contextmanager
+def _apart_from_program(variables: Mapping[str, object]) -> Iterator[None]:
+    """Let no claim of a module mean what the program at its end sets, unless the claim's function reads that.
+
+    `n = 4` there is the size of one of its inputs.
+    """
+    probe = variables.get(HANDLE)
+    if not isinstance(probe, ModuleProbe):
+        yield
+        return
+    probe.imported = frozenset(variables)
+    try:
+        yield
+    finally:
+        probe.imported = None
 
 
 def _outermost(call: OpenCall) -> OpenCall:

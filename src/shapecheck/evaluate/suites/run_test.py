@@ -12,9 +12,9 @@ import jax
 import pytest
 
 from shapecheck.evaluate.global_state import GlobalState, Snapshot, differences, snapshot
-from shapecheck.evaluate.inputs.clear_caches import forget
-from shapecheck.evaluate.inputs.failure_reasons import describe_error, explain, is_own, message_of, steady
+from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, explain, is_own, message_of, steady
 from shapecheck.evaluate.limits import TimeLimitError, time_limit
+from shapecheck.evaluate.probes.clear_caches import forget
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.tolerate_concrete import Steps
 from shapecheck.model import Evaluation, Failure

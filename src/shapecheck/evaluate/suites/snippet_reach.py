@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
-from shapecheck.evaluate.inputs import entries
+from shapecheck.evaluate.inputs.project import entries
 from shapecheck.model import FunctionKey, Snippet
 from shapecheck.worker.messages.plans import ModulePlan
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from shapecheck.evaluate.framework_protocol import Framework
+from shapecheck.evaluate.stages.staged_framework import StagedFramework
 
 
-class FlaxFramework(Framework):
+class FlaxFramework(StagedFramework):
     """One of them: `flax.configurations` has the settings, and weights are kept as kernels are."""
 
     compiles = True

@@ -1,0 +1,238 @@
+"""The arguments that nothing describes, as the function's own body takes them.
+
+Their numbers of axes are the code's, and the sizes are nobody's: so their axes have names that no claim uses, unless
+the body itself names them (`b, t = x.shape`). What fails for such sizes proves nothing, and they may be tied freely.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import types
+import typing
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from shapecheck.evaluate.inputs.facts.body_facts import BodyFacts, facts_of
+from shapecheck.evaluate.inputs.facts.handed_parts import parts_of
+from shapecheck.evaluate.inputs.facts.name_hints import is_key
+from shapecheck.evaluate.inputs.facts.parameter_facts import Axis, BodyFact
+from shapecheck.evaluate.inputs.facts.runtime_annotations import (
+    MISSING,
+    annotation_of,
+    array_type,
+    holds_plain_array,
+    signature_of,
+)
+from shapecheck.shapes import AnyDim, is_variadic, parse_spec
+from shapecheck.worker.messages.plans import ParameterSpec
+
+_MOST_AXES = 6
+_NO_NAME = re.compile(r"\W+")
+
+
+@dataclass(frozen=True)
+class BodyShape:
+    """How the body takes one parameter: a spec, a jaxtyping dtype name or "".
+
+    It is `exact` if the body admits no other number of axes; else it has these at least. All axes are `named` if they
+    have names that somebody wrote.
+    """
+
+    spec: str
+    dtype: str
+    exact: bool
+    named: bool = False
+
+
+_NO_RANKS: Mapping[str, int] = types.MappingProxyType({})
+NO_SHAPES: Mapping[str, BodyShape] = types.MappingProxyType({})
+
+
+def body_shapes(
+    function: Callable[..., object], described: Mapping[str, ParameterSpec], ranks: Mapping[str, int] = _NO_RANKS
+) -> dict[str, BodyShape]:
+    """The shapes of the parameters that no annotation, comment or docstring describes, as far as the body tells.
+
+    A docstring may give their `ranks`, which count where the body admits any.
+    """
+    annotations = _annotations(function)
+    open_ones = [
+        name for name, each in annotations.items() if name not in described and _is_open(name, each, annotations)
+    ]
+    if not open_ones:
+        return {}
+    facts = facts_of(function)
+    open_ones += [
+        text for name in open_ones for part in parts_of(function, name) if (text := str(part)) not in described
+    ]
+    said = {
+        name: replace(fact, ranks=(ranks[name],), is_array=True)
+        for name, fact in facts.parameters.items()
+        if name in ranks and not fact.ranks and ranks[name] >= fact.least
+    }
+    facts = replace(facts, parameters={**facts.parameters, **said})
+    written = {name: each.spec for name, each in described.items()}
+    written.update((name, found.shape) for name, each in annotations.items() if (found := array_type(each)))
+    numbers = [name for name in open_ones if {float, int} & set(typing.get_args(annotations.get(name)))]
+    return _ParameterShapes(facts, written, open_ones, numbers).all()
+
+
+def body_dtypes(function: Callable[..., object], described: Mapping[str, ParameterSpec]) -> dict[str, ParameterSpec]:
+    """The descriptions, with the kind of number that the body asks for where they leave it open."""
+    if all(each.dtype for each in described.values()):
+        return dict(described)
+    facts = facts_of(function).parameters
+    return {
+        name: replace(each, dtype=each.dtype or (facts[name].dtype if name in facts else ""))
+        for name, each in described.items()
+    }
+
+
+def compared_texts(function: Callable[..., object], parameter: str) -> tuple[str, ...]:
+    """The texts that the body compares a parameter with."""
+    fact = facts_of(function).parameters.get(parameter)
+    return fact.texts if fact is not None else ()
+
+
+def unpacked_parts(function: Callable[..., object], parameter: str) -> int:
+    """The number of variables that the body unpacks a parameter into; 0 if it does not."""
+    fact = facts_of(function).parameters.get(parameter)
+    return fact.parts if fact is not None else 0
+
+
+def axis_names(parameter: str, axes: int) -> str:
+    """The names of the axes of an array that nobody describes, as a spec."""
+    return " ".join(axis_name(parameter, number) for number in range(axes))
+
+
+def axis_name(parameter: str, number: int) -> str:
+    """The name of an axis of an array that nobody describes; of `batch["x"]` that is `batch_x0`.
+
+    None that begins with an underscore: of `_x0`, as jaxtyping has it, no two need be equal, and nothing can be tied.
+    """
+    name = _NO_NAME.sub("_", parameter).rstrip("_") if _NO_NAME.search(parameter) else parameter
+    stem = name.lstrip("_")
+    return f"{stem or 'axis'}{'_' * (len(name) - len(stem))}{number}"
+
+
+def with_named_axes(spec: str, parameter: str) -> str:
+    """A spec whose axes of any size have names of their own, so that they can follow others: of `3 _b` `3 x1`."""
+    dims = parse_spec(spec).dims
+    if not any(isinstance(dim, AnyDim) for dim in dims):
+        return spec
+    return " ".join(axis_name(parameter, i) if isinstance(dim, AnyDim) else str(dim) for i, dim in enumerate(dims))
+
+
+class _ParameterShapes:
+    """The specs of parameters whose axes are named by sets of equal ones."""
+
+    def __init__(
+        self, facts: BodyFacts, written: Mapping[str, str], open_ones: Collection[str], numbers: Collection[str]
+    ) -> None:
+        self._facts, self._written, self._numbers = facts, written, numbers  # the latter may be no arrays
+        self._open = [name for name in open_ones if name in facts.parameters]
+        self._equal = {name: group for group in facts.equal_shapes for name in group}
+        self._names: dict[Axis, str] = {}
+        self._said: set[Axis] = set()
+
+    def all(self) -> dict[str, BodyShape]:
+        found: dict[str, BodyShape] = {}
+        self._name_axes()
+        for name in self._open:
+            shape = self._like_another(name) or self._own(name)
+            if shape is not None:
+                found[name] = shape
+        return found
+
+    def _like_another(self, name: str) -> BodyShape | None:
+        """The shape of a written parameter that this one is said to equal."""
+        dtype = self._facts.parameters[name].dtype
+        for other in sorted(self._equal.get(name, ())):
+            if other in self._written:
+                return BodyShape(self._written[other], dtype, exact=True, named=True)
+        return None
+
+    def _own(self, name: str) -> BodyShape | None:
+        fact = self._facts.parameters[name]
+        rank = self._rank(name)
+        if rank is not None:
+            spec = " ".join(self._axis(name, number) for number in range(rank))
+            named = all((name, number) in self._said for number in range(rank))
+            return BodyShape(spec, fact.dtype, exact=True, named=named)
+        if (fact.is_array or fact.dtype) and (name not in self._numbers or fact.least):
+            return BodyShape(axis_names(name, max(fact.least, 1)), fact.dtype, exact=False)
+        return None
+
+    def _rank(self, name: str) -> int | None:
+        group = sorted(self._equal.get(name, {name}))
+        for each in (name, *group):
+            found = _first_rank(self._facts.parameters.get(each, BodyFact()))
+            if found is not None:
+                return found
+        return None
+
+    def _axis(self, name: str, number: int) -> str:
+        return self._names.get((name, number), axis_name(name, number))
+
+    def _name_axes(self) -> None:
+        """One name for each set of equal axes: what is written of one of them, else what the body calls one."""
+        sets = [set(axes) for axes in self._facts.equal_axes]
+        for group in dict.fromkeys(self._facts.equal_shapes):
+            ranks = [rank for each in sorted(group) if (rank := self._rank(each)) is not None]
+            sets += [{(each, number) for each in group} for number in range(ranks[0] if ranks else 0)]
+        facts = self._facts.parameters
+        sets += [{(name, number)} for name, fact in facts.items() for number in {**fact.letters, **fact.names}]
+        for axes in _merge(sets):
+            names = [self._written_axis(axis) for axis in sorted(axes)]
+            names += [facts[name].names.get(number, "") for name, number in sorted(axes)]
+            letters = [facts[name].letters.get(number, "") for name, number in sorted(axes)]
+            first, number = min(axes)
+            self._names.update(dict.fromkeys(axes, next(filter(None, names + letters), axis_name(first, number))))
+            self._said |= axes if any(names) else set()
+
+    def _written_axis(self, axis: Axis) -> str:
+        name, number = axis
+        dims = parse_spec(self._written[name]).dims if name in self._written else ()
+        if number >= len(dims) or any(map(is_variadic, dims)):
+            return ""
+        return str(dims[number])
+
+
+def _first_rank(fact: BodyFact) -> int | None:
+    admitted = [rank for rank in fact.ranks if rank >= fact.least]
+    return admitted[0] if admitted and admitted[0] <= _MOST_AXES else None
+
+
+def _merge(sets: list[set[Axis]]) -> list[set[Axis]]:
+    """Sets that share an axis are one."""
+    merged: list[set[Axis]] = []
+    for axes in sets:
+        touching = [each for each in merged if each & axes]
+        merged = [each for each in merged if not each & axes]
+        merged.append(axes.union(*touching))
+    return merged
+
+
+def _annotations(function: Callable[..., object]) -> dict[str, object]:
+    try:
+        parameters = signature_of(function).parameters
+    except (TypeError, ValueError):
+        return {}
+    return {
+        name: annotation_of(function, name, each.annotation)
+        for name, each in parameters.items()
+        if each.kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        and (each.default is MISSING or each.default is None)  # an array compares by its elements
+    }
+
+
+def _is_open(name: str, annotation: object, beside: Collection[str]) -> bool:
+    """Whether a parameter may be an array of which its annotation says no shape."""
+    if is_key(name, beside):
+        return False
+    if annotation in (MISSING, Any, None) or holds_plain_array(annotation):
+        return True
+    found = array_type(annotation)
+    return found is not None and found.shape.strip() == "..."

@@ -1,0 +1,29 @@
+"""The source of a function or class, as far as there is any."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from dataclasses import dataclass
+from typing import Any
+
+from shapecheck.evaluate.inputs.facts.source_reads import note_read
+
+
+@dataclass(frozen=True)
+class DefiningSource:
+    """The statement that defines it, whose lines count from 1, and the line of the file that is the first of them."""
+
+    tree: ast.stmt
+    first_line: int
+
+
+def defining_source(value: Any) -> DefiningSource | None:
+    """The source of a function or class; None where there is none, or none that is Python by itself."""
+    try:
+        note_read(value)
+        lines, first = inspect.getsourcelines(value)
+        return DefiningSource(ast.parse(textwrap.dedent("".join(lines))).body[0], first)
+    except (OSError, TypeError, SyntaxError, ValueError, IndexError, AttributeError):  # of what stands for its module
+        return None

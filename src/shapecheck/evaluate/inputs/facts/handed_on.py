@@ -1,0 +1,96 @@
+"""Parameters that a function only hands on: what they are is written where they go.
+
+`composite(rgb, sigma)` says nothing of `sigma`, but calls `weights(sigma)`, whose comment does: `# sigma: [R, S]`. So
+do parts of them: `batch["tokens"]`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+import types
+from collections.abc import Callable, Iterator, Mapping
+
+from shapecheck.evaluate.inputs.facts.body_shapes import body_dtypes
+from shapecheck.evaluate.inputs.facts.handed_parts import FunctionParts, function_parts
+from shapecheck.evaluate.inputs.facts.runtime_annotations import (
+    MISSING,
+    annotation_of,
+    array_type,
+    leaves_open,
+    signature_of,
+)
+from shapecheck.model.parameter_parts import Part
+from shapecheck.worker.messages.plans import ParameterSpec
+
+Descriptions = Mapping[str, ParameterSpec]
+
+_DEPTH = 3  # functions that hand it on to each other
+
+
+def descriptions_of(
+    function: Callable[..., object], describe: Callable[[object], Descriptions], depth: int = _DEPTH
+) -> dict[str, ParameterSpec]:
+    """What comments and docstrings say of a function's parameters, or else those of what it hands them on to.
+
+    Parts of parameters have descriptions too, by their texts.
+    """
+    found = body_dtypes(function, describe(function))
+    open_ones = [name for name in _open_parameters(function) if name not in found]
+    found = {text: each for text, each in found.items() if text.isidentifier() or _head(text) in open_ones}
+    parts = function_parts(function) if open_ones and depth else None
+    if parts is None:
+        return found
+    taken = parts.own.by_parameter()
+    for name in open_ones:
+        if name in parts.own.variables:
+            for part in (Part(name), *taken.get(name, ())):
+                for text, said in _said_of(part, parts, describe, depth - 1):
+                    found.setdefault(text, said)
+    return found
+
+
+def _said_of(
+    part: Part, parts: FunctionParts, describe: Callable[[object], Descriptions], depth: int
+) -> Iterator[tuple[str, ParameterSpec]]:
+    """What those say that get a part, of it and of its own parts: the first that says anything."""
+    for inner, parameter in parts.receivers(part):
+        said = descriptions_of(inner, describe, depth)
+        whole = said.get(parameter) or _annotation_spec(inner, parameter)
+        found = {str(part): whole} if whole is not None else {}
+        inside = (f"{parameter}[", f"{parameter}(")
+        own = ((text[len(parameter) :], each) for text, each in said.items() if text.startswith(inside))
+        found.update((f"{part}{rest}", each) for rest, each in own)
+        if found:
+            yield from ((text, dataclasses.replace(each, parameter=text)) for text, each in found.items())
+            return
+
+
+def _head(part: str) -> str:
+    return re.split(r"\W", part, maxsplit=1)[0]
+
+
+def _open_parameters(function: Callable[..., object]) -> Iterator[str]:
+    """The parameters that must be given, and of which no annotation says anything."""
+    own = inspect.unwrap(function) if callable(function) else function
+    own = getattr(own, "__func__", own)
+    if not isinstance(own, types.FunctionType):
+        return
+    try:
+        parameters = signature_of(own).parameters.values()
+    except (TypeError, ValueError):
+        return
+    for each in parameters:
+        is_open = each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD) and each.default is MISSING
+        if is_open and leaves_open(annotation_of(own, each.name, each.annotation)):
+            yield each.name
+
+
+def _annotation_spec(function: types.FunctionType, parameter: str) -> ParameterSpec | None:
+    """The array that an annotation describes, as a comment would."""
+    each = inspect.signature(function).parameters[parameter]
+    found = array_type(annotation_of(function, parameter, each.annotation))
+    if found is None or found.shape.strip() == "...":
+        return None
+    return ParameterSpec(scope=0, parameter=parameter, spec=found.shape, dtype=found.dtype)

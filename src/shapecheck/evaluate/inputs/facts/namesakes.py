@@ -1,0 +1,109 @@
+"""What the names of dims and integers say: of what they are numbers, and whether two of them are one size."""
+
+from __future__ import annotations
+
+import re
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+
+def _word_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Words that say "how many" or "how large", and not of what.
+_COUNTS = _word_set("n num number nb no of max min total size dim dims len length count d")
+_SHORTEST_PREFIX = 3  # `seq` of `sequence`; shorter ones begin too many words
+# One-letter names that nearly always mean one word.
+_NUMBERS = (("n",), ("num",), ("number",))
+_LETTERS = {"b": "ba", "t": "ti", "c": "ch"}
+
+_SEQUENCE = _word_set(
+    "s t l n seq sequence time timestep step length len token position pos patch context ctx block frame horizon"
+)
+_SPATIAL = _word_set("h w x y height row col column image img resolution res pixel spatial grid")
+_ALONG = (_word_set("h y height row"), _word_set("w x column"))  # the one side of an image, and the other
+_BATCH = _word_set("b bs batch example sample")
+_POINTS = _word_set("m point edge node vertex agent env environment particle atom residue ray query key")
+_OF_MODELS = _word_set(
+    "head group layer channel class feature hidden model embed embd embedding kernel expert code vocab latent unit"
+)
+
+EXTENTS = (_SEQUENCE | _SPATIAL | _BATCH | _POINTS) - {"n", "x", "y", "l"}
+"""Words for axes that count things, which one more of would be as good, as against features; single letters that are
+used for both are left out."""
+
+
+def words(name: str) -> tuple[str, ...]:
+    """The words of a name, in small letters and singular: `num_patches`, `nPatches` -> num, patch."""
+    return tuple(_singular(word.lower()) for word in _WORD.findall(name))
+
+
+def is_extent(name: str) -> bool:
+    """Whether an axis of this name counts things: a batch, the steps of time, the points of a cloud."""
+    return any(word in EXTENTS for word in words(name))
+
+
+def counts_examples(name: str) -> bool:
+    """Whether an axis of this name counts what a model is given many of: no size of the model follows that."""
+    return any(word in (_BATCH | _POINTS) - {"m", "query", "key"} for word in words(name))
+
+
+def is_of_models(name: str) -> bool:
+    """Whether an integer of this name belongs to how a model is built, and to no axis of its data: `n_heads`."""
+    return any(word in _OF_MODELS for word in words(name))
+
+
+def are_namesakes(dim: str, integer: str) -> bool:
+    """Whether a dim and an integer go by one name: `embed`, `embed_dim`; `t`, `num_timesteps`; `seq`, `max_len`."""
+    if dim == integer:
+        return True
+    left, right = significant_words(dim), significant_words(integer)
+    if left == right:
+        return True
+    if len(dim) == 1:
+        start = _LETTERS.get(dim.lower(), dim.lower())
+        if any(word.startswith(start) for word in right):
+            return True
+        if start == "n" and words(integer)[:1] in _NUMBERS and is_extent(integer) and not is_of_models(integer):
+            return True  # `N` of `num_points`
+    elif any(_abbreviates(a, b) or _abbreviates(b, a) for a in left for b in right):
+        return True
+    return any(kind & set(left) and kind & set(right) for kind in (_SEQUENCE, _SPATIAL, _BATCH))
+
+
+def may_be_one_dim(first: str, second: str) -> bool:
+    """Whether two dims of one call may be two names of one size.
+
+    Not so `x_dim` and `y_dim`, `h` and `w`, `s` and `t`, of which an integer such as `img_size` may be either. But the
+    `h` of one array may be the `y` of another.
+    """
+    left, right = set(significant_words(first)), set(significant_words(second))
+    if any(left <= along and right <= along for along in _ALONG):
+        return True
+    if left != right and (left | right <= _SPATIAL or all(len(word) == 1 for word in left | right)):
+        return False
+    return are_namesakes(first, second)
+
+
+def are_sides(name: str, other: str, integer: str) -> bool:
+    """Whether two names are the sides of an image, and an integer is its size: a square one has that twice."""
+    sides = [set(words(each)) for each in (name, other)]
+    is_height = any(one & _ALONG[0] and two & _ALONG[1] for one, two in (sides, sides[::-1]))
+    return is_height and bool(_SPATIAL & {*words(integer)}) and not (_ALONG[0] | _ALONG[1]) & {*words(integer)}
+
+
+def significant_words(name: str) -> tuple[str, ...]:
+    """The words of a name that say of what it is a number, if any do: of `num_heads` that is head."""
+    found = words(name)
+    return tuple(word for word in found if word not in _COUNTS) or found
+
+
+def _abbreviates(short: str, long: str) -> bool:
+    return len(short) >= _SHORTEST_PREFIX and long.startswith(short)
+
+
+def _singular(word: str) -> str:
+    if word.endswith(("ches", "xes", "sses")):
+        return word[:-2]
+    return word[:-1] if len(word) > 2 and word.endswith("s") and not word.endswith("ss") else word

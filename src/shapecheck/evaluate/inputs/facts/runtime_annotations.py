@@ -1,0 +1,281 @@
+"""What annotations say, at run time: resolved, also by what is imported for type checkers only, and sorted by kind."""
+
+from __future__ import annotations
+
+import ast
+import collections.abc
+import dataclasses
+import functools
+import importlib
+import inspect
+import sys
+import types
+import typing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from shapecheck.evaluate.limits import TimeLimitError
+from shapecheck.shapes import Spec, SpecError, is_kauldron, jaxtyping_class, jaxtyping_texts, parse_spec
+
+
+def typing_names(module: str) -> Mapping[str, object]:
+    """What the imports under `if TYPE_CHECKING:` of a loaded module would bind, as far as they can be imported."""
+    return _typing_names(module) if module in sys.modules else {}
+
+
+@functools.lru_cache(maxsize=256)
+def _typing_names(module: str) -> Mapping[str, object]:
+    try:
+        tree = ast.parse(inspect.getsource(sys.modules[module]))
+    except (OSError, TypeError, SyntaxError):
+        return {}
+    found: dict[str, object] = {}
+    package = str(getattr(sys.modules[module], "__package__", "") or "")
+    for statement in _imports(tree):
+        for alias in statement.names:
+            name = alias.asname or (alias.name.partition(".")[0] if isinstance(statement, ast.Import) else alias.name)
+            value = _import_name(statement, alias, package)
+            if value is not None:
+                found[name] = value
+    return found
+
+
+def _imports(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
+    for statement in tree.body:
+        if isinstance(statement, ast.If) and ast.unparse(statement.test).rpartition(".")[2] == "TYPE_CHECKING":
+            yield from (s for s in statement.body if isinstance(s, (ast.Import, ast.ImportFrom)))
+
+
+def _import_name(statement: ast.Import | ast.ImportFrom, alias: ast.alias, package: str) -> object:
+    try:
+        if isinstance(statement, ast.Import):
+            module = importlib.import_module(alias.name)
+            return module if alias.asname else sys.modules[alias.name.partition(".")[0]]
+        source = importlib.import_module("." * statement.level + (statement.module or ""), package or None)
+        if hasattr(source, alias.name):
+            return getattr(source, alias.name)
+        return importlib.import_module(f"{source.__name__}.{alias.name}")
+    except TimeLimitError:
+        raise
+    except Exception:  # stubs that exist for type checkers only; or a module whose import raises anything
+        return None
+
+
+MISSING = inspect.Parameter.empty
+"""There is no annotation, or none that can be resolved; there is no default."""
+
+_SILENT = (None, MISSING, Any, "Any")
+
+
+def signature_of(function: Callable[..., object]) -> inspect.Signature:
+    """The parameters of a function or class: where a metaclass hides them, as Flax's do, those of `__init__`.
+
+    Raises TypeError or ValueError where they cannot be read.
+    """
+    found = inspect.signature(function)
+    if isinstance(function, type) and type(function) is not type:
+        kinds = {p.kind for p in found.parameters.values()}
+        if kinds == {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}:
+            own = inspect.signature(inspect.getattr_static(function, "__init__"))
+            return own.replace(parameters=list(own.parameters.values())[1:])
+    return found
+
+
+def annotation_of(function: Callable[..., object], name: str, raw: object) -> object:
+    """The annotation, resolved if it is a string; left out if it cannot be."""
+    if isinstance(function, type):
+        for cls in function.__mro__:
+            init = vars(cls).get("__init__")
+            if init is not None and getattr(init, "__annotations__", {}).get(name) not in _SILENT:
+                found = annotation_of(init, name, init.__annotations__[name])
+                # Of a field with a converter Equinox writes what the converter takes into the constructor, too.
+                own = annotation_of_field(cls, name) if holds_plain_array(found) else MISSING
+                return own if array_type(own) is not None else found
+            if name in (annotations := own_annotations(cls)):
+                # Of a field with a converter the signature says what the converter takes: often anything.
+                own_annotation = annotations[name] if raw in _SILENT else raw
+                return _resolve(own_annotation, vars(sys.modules.get(cls.__module__, typing)), vars(cls))
+    try:
+        inner = inspect.unwrap(function) if callable(function) else function
+    except ValueError:  # an object that claims to wrap itself
+        inner = function
+    inner = getattr(inner, "__func__", inner)
+    return _resolve(raw, getattr(inner, "__globals__", {}), {})
+
+
+def annotation_of_field(cls: type, name: str) -> object:
+    """What the body of a class annotates a field with, resolved."""
+    found = own_annotations(cls).get(name, MISSING)
+    return _resolve(found, vars(sys.modules.get(cls.__module__, typing)), vars(cls))
+
+
+def typed_dict_entries(annotation: object) -> Mapping[str, object] | None:
+    """The types of the entries that a TypedDict may have, resolved; None for any other annotation."""
+    if not isinstance(annotation, type) or not hasattr(annotation, "__required_keys__"):
+        return None
+    found: dict[str, object] = {}
+    for name, raw in own_annotations(annotation).items():
+        meant = _resolve(raw, vars(sys.modules.get(annotation.__module__, typing)), {})
+        marker = str(getattr(typing.get_origin(meant), "_name", ""))
+        found[name] = typing.get_args(meant)[0] if marker in ("Required", "NotRequired", "ReadOnly") else meant
+    return found
+
+
+def own_annotations(cls: type) -> Mapping[str, object]:
+    """What the body of a class annotates itself. `type`, above metaclasses, has a descriptor there."""
+    try:
+        return inspect.get_annotations(cls)
+    except Exception:  # Python 3.14 evaluates them only now, and the names may not be there
+        return {}
+
+
+def _resolve(raw: object, module: Mapping[str, object], members: Mapping[str, object]) -> object:
+    return _without_aliases(_evaluate_text(raw, module, members), _DEEPEST)
+
+
+_ALIAS: Any = getattr(typing, "TypeAliasType", ())  # since Python 3.12
+_DEEPEST = 16  # aliases of aliases: they may also stand for themselves
+
+
+def _without_aliases(annotation: object, deepest: int) -> object:
+    """What aliases of the form `type Batch = ...` stand for, in tuples and unions too; left out if nobody can tell."""
+    if not _ALIAS:
+        return annotation
+    if not deepest:
+        return MISSING
+    if isinstance(annotation, _ALIAS):
+        try:
+            return _without_aliases(annotation.__value__, deepest - 1)
+        except NameError:  # it is evaluated only now
+            return MISSING
+    arguments = typing.get_args(annotation)
+    if isinstance(typing.get_origin(annotation), _ALIAS):  # its parameters stay what they are: they have no shape
+        return _without_aliases(typing.get_origin(annotation), deepest - 1)
+    inner = tuple(_without_aliases(each, deepest - 1) for each in arguments)
+    if all(one is other for one, other in zip(inner, arguments, strict=True)) or MISSING in inner:
+        return annotation
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        return typing.Union[inner]  # noqa: UP007 - of a tuple
+    origin = typing.get_origin(annotation)
+    return types.GenericAlias(origin, inner) if isinstance(origin, type) else annotation
+
+
+def _evaluate_text(raw: object, module: Mapping[str, object], members: Mapping[str, object]) -> object:
+    if not isinstance(raw, (str, typing.ForwardRef)):
+        return raw
+    holder = types.SimpleNamespace(__annotations__={"it": raw})
+    try:
+        return typing.get_type_hints(holder, dict(module), dict(members), include_extras=True)["it"]
+    except NameError:
+        hidden = typing_names(str(module.get("__name__", "")))
+        if hidden and not hidden.keys() <= module.keys():
+            return _evaluate_text(raw, {**hidden, **module}, members)
+        return MISSING
+    except (TypeError, SyntaxError, AttributeError, ImportError):  # a package that is imported where it is used first
+        return MISSING
+
+
+def preference(member: object) -> tuple[bool, bool, bool]:
+    """The order in which the members of a union are tried: arrays first, floating ones before integers."""
+    found = array_type(member)
+    whole = found is not None and found.dtype.startswith(("Int", "UInt", "Bool"))
+    return member is type(None), not is_array_type(member), whole
+
+
+def of_several_ranks(members: Sequence[object]) -> Mapping[str, object]:
+    """The array types of a union by their texts, if some have another number of axes than others; else none."""
+    found = {each.shape: member for member in members if (each := array_type(member)) is not None}
+    return found if len({len(parse_spec(shape).dims) for shape in found}) > 1 else {}
+
+
+def is_config(cls: type) -> bool:
+    """Whether a class only holds settings, so that its integers speak for themselves."""
+    return dataclasses.is_dataclass(cls) and not any("__call__" in vars(c) for c in cls.__mro__)
+
+
+def is_plain_array(annotation: object) -> bool:
+    """Whether an annotation says that there is an array, and nothing of its shape."""
+    return annotation in (jax.Array, np.ndarray)
+
+
+def holds_anything(annotation: object) -> bool:
+    """Whether a type says nothing of what is in it: a dict of texts, or any pytree."""
+    origin = typing.get_origin(annotation)
+    if annotation is dict or origin in (dict, collections.abc.Mapping):
+        return True
+    return any(each.__name__ == "PyTree" for each in getattr(annotation, "__mro__", ()))
+
+
+def leaves_open(annotation: object) -> bool:
+    """Whether a type says nothing of the arrays in it, or of those that a function gives."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if annotation in (MISSING, Any) or holds_anything(annotation):
+        return True
+    is_callable = collections.abc.Callable in (annotation, origin) or annotation is Callable
+    return is_callable and not (len(arguments) > 1 and is_array_type(arguments[-1]))
+
+
+def holds_plain_array(annotation: object) -> bool:
+    """Whether an annotation is such a type, or a union with one."""
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        return any(map(is_plain_array, typing.get_args(annotation)))
+    return is_plain_array(annotation)
+
+
+def admits_integer(annotation: object) -> bool:
+    """Whether an integer is among what an annotation admits."""
+    return annotation is int or int in typing.get_args(annotation)
+
+
+class ArrayType(NamedTuple):
+    """What a type of arrays says: the shape in jaxtyping's notation, and jaxtyping's class of dtypes."""
+
+    shape: str
+    dtype: str
+
+
+def array_type(annotation: object) -> ArrayType | None:
+    """What an annotation says that is an array type of jaxtyping, or of kauldron; None if it is none."""
+    if not isinstance(annotation, type):
+        return None
+    if isinstance(text := getattr(annotation, "dim_str", None), str) and hasattr(annotation, "dtypes"):
+        return ArrayType(text, vars(annotation)["dtype"].__name__)
+    origin, text = type(annotation).__module__, getattr(annotation, "shape_spec", None)
+    if not is_kauldron(origin) or not isinstance(text, str):
+        return None
+    dtype = jaxtyping_class(origin, annotation.__name__.partition("[")[0])
+    try:
+        return ArrayType(jaxtyping_texts(text)[0], dtype) if dtype is not None else None
+    except SpecError:
+        return None
+
+
+def is_dtype_class(annotation: object) -> type[float] | type[int] | None:
+    """Of jaxtyping's `Float` alone, without a shape, the Python numbers that it is for; None of anything else."""
+    if not isinstance(annotation, type) or not hasattr(annotation, "dtypes") or hasattr(annotation, "dim_str"):
+        return None
+    if annotation.__module__.partition(".")[0] != "jaxtyping":
+        return None
+    return int if annotation.__name__.startswith(("Int", "UInt")) else float
+
+
+def is_array_type(annotation: object) -> bool:
+    """Whether an annotation is an array type, or holds one."""
+    if array_type(annotation) is not None:
+        return True
+    return any(is_array_type(a) for a in typing.get_args(annotation) if isinstance(a, type) or typing.get_args(a))
+
+
+def free_names(specs: Iterable[str]) -> list[str]:
+    """The names that stand in the specs, variadic ones with the number of their axis."""
+    names: dict[str, None] = {}
+    for text in specs:
+        spec: Spec = parse_spec(text)
+        variadic = set(spec.variadic_names())
+        for name in spec.names():
+            if "." not in name and "(" not in name and "[" not in name:
+                names.update(dict.fromkeys([f"{name}{i}" for i in range(3)] if name in variadic else [name]))
+    return list(names)

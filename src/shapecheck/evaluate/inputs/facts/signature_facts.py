@@ -1,0 +1,314 @@
+"""What functions and models tell of themselves: specs in signatures, sizes, and whether they want a state."""
+
+from __future__ import annotations
+
+import inspect
+import types
+import typing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import CodeType
+
+import jax
+
+from shapecheck.evaluate.framework_protocol import Classes, Framework, loaded_frameworks
+from shapecheck.evaluate.inputs.facts.body_shapes import NO_SHAPES, BodyShape, with_named_axes
+from shapecheck.evaluate.inputs.facts.name_hints import is_axis, is_key
+from shapecheck.evaluate.inputs.facts.namesakes import significant_words
+from shapecheck.evaluate.inputs.facts.random_keys import key_types
+from shapecheck.evaluate.inputs.facts.runtime_annotations import (
+    MISSING,
+    annotation_of,
+    array_type,
+    free_names,
+    holds_plain_array,
+    of_several_ranks,
+    typed_dict_entries,
+)
+from shapecheck.evaluate.inputs.facts.source_reads import note_read
+from shapecheck.evaluate.probes.describe_value import is_array
+from shapecheck.evaluate.probes.visible_sizes import computed_attribute
+from shapecheck.shapes import AnyDims, Bindings, SpecError, VariadicDim, match, parse_spec
+from shapecheck.worker.messages.plans import ParameterSpec
+
+_LARGEST_DIVISOR = 512
+
+Descriptions = Mapping[str, ParameterSpec]
+
+
+def annotated_original(cls: type, function: Callable[..., object]) -> Callable[..., object]:
+    """The method itself; or, if it has no annotations, the one it overrides that has them for as many parameters."""
+    kinds = _kinds(function)
+    if not getattr(function, "__annotations__", {}):
+        for base in cls.__mro__:
+            original = getattr(base, getattr(function, "__name__", ""), None)
+            if inspect.isfunction(original) and original.__annotations__ and _kinds(original) == kinds:
+                return original
+    return function
+
+
+def _kinds(function: Callable[..., object]) -> list[object]:
+    """How each parameter is given: those by keyword alone by their names, the others by position."""
+    found = inspect.signature(function).parameters.values()
+    return [each.name if each.kind is each.KEYWORD_ONLY else each.kind for each in found]
+
+
+def inner_function(function: Callable[..., object]) -> Callable[..., object]:
+    """The function inside the decorators of JAX or a framework: under `vmap`, its annotations speak of one example."""
+    transforming = {"jax", "jaxlib", *(each.package for each in loaded_frameworks() if each.transformations)}
+    while hasattr(function, "__wrapped__"):
+        module = getattr(function, "__globals__", {}).get("__name__", type(function).__module__)
+        if str(module).split(".", 1)[0] not in transforming:
+            break
+        function = function.__wrapped__
+    return function
+
+
+def ranks_of(specs: Sequence[str]) -> tuple[int, ...]:
+    """How many axes to try for variadic dims: none where pairs go on, as in `h h w w ...`, and with them the pairs."""
+    if any(map(_goes_on_in_pairs, specs)):
+        return (0,)
+    return (1, 2, 0, 3) if any(parse_spec(s).rank() is None for s in specs) else (1,)
+
+
+def _goes_on_in_pairs(text: str) -> bool:
+    dims = parse_spec(text).dims
+    return len(dims) > 2 and dims[-3] == dims[-2] and isinstance(dims[-1], AnyDims)
+
+
+def specs_of(function: Callable[..., object], described: Descriptions) -> list[str]:
+    """The spec texts that the parameters' annotations and descriptions hold, and of arrays that have neither."""
+    return [*written_specs(function, described), *made_specs(function, described)]
+
+
+def written_specs(function: Callable[..., object], described: Descriptions) -> list[str]:
+    """The spec texts that the parameters' annotations and descriptions hold."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return [d.spec for d in described.values()]
+    specs = [described[name].spec for name in parameters if name in described]
+    specs += [each.spec for text, each in described.items() if not text.isidentifier()]  # of parts of parameters
+    for name, parameter in parameters.items():
+        specs += _annotation_shapes(annotation_of(function, name, parameter.annotation))
+    return specs
+
+
+def made_specs(
+    function: Callable[..., object],
+    described: Descriptions,
+    body: Mapping[str, BodyShape] = NO_SHAPES,
+    default: object = MISSING,
+) -> list[str]:
+    """The specs of array parameters that nothing describes: as the body takes them, else any number of axes.
+
+    Those that have some axes of any size, `_`, have names for these.
+
+    Of those with this `default` only.
+    """
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return []
+    specs: list[str] = []
+    for name, parameter in parameters.items():
+        if name in described or parameter.default is not default or is_key(name, parameters):
+            continue
+        if name in body:
+            specs.append(body[name].spec if body[name].exact else f"*{name}")
+            continue
+        annotation = annotation_of(function, name, parameter.annotation)
+        if holds_plain_array(annotation):
+            specs.append(f"*{name}")
+        specs += [named for text in _annotation_shapes(annotation) if (named := with_named_axes(text, name)) != text]
+    return specs
+
+
+def size_defaults(function: Callable[..., object]) -> list[tuple[str, int]]:
+    """The parameters whose defaults are integers that may be sizes, with these."""
+    found = inspect.signature(function).parameters.values()
+    return [(p.name, p.default) for p in found if type(p.default) is int and p.default > 0 and not is_axis(p.name)]
+
+
+def says_nothing(text: str) -> bool:
+    """Whether a spec is `...` alone, or `*?b`, which each leaf of a pytree has as it likes.
+
+    How many axes there are to be is anybody's guess then.
+    """
+    dims = parse_spec(text).dims
+    if len(dims) != 1:
+        return False
+    return isinstance(dims[0], AnyDims) or (isinstance(dims[0], VariadicDim) and dims[0].per_leaf)
+
+
+def admits_several_ranks(function: Callable[..., object]) -> bool:
+    """Whether some parameter may have one of several numbers of axes: `Float[Array, "d"] | Float[Array, "d d"]`.
+
+    The code rarely treats them all alike, and the names of such an alias are seldom those of the other arguments. Of
+    random keys there are two kinds, which only differ in themselves.
+    """
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+    annotations = (annotation_of(function, name, parameter.annotation) for name, parameter in parameters.items())
+    unions = (each for each in annotations if typing.get_origin(each) in (typing.Union, types.UnionType))
+    return any(of_several_ranks(typing.get_args(each)) and not all(key_types(each)) for each in unions)
+
+
+def constants_of(function: Callable[..., object], specs: Sequence[str], described: Sequence[str]) -> dict[str, int]:
+    """The module's integers that the specs mean: any name of a comment, and names inside expressions of annotations.
+
+    A plain name of an annotation is no variable, whatever the module holds under that name.
+    """
+    module = getattr(inspect.unwrap(function), "__globals__", {})
+    plain = {name for text in specs if text not in described for name in parse_spec(text).free_names()}
+    return {n: module[n] for n in free_names(specs) if n not in plain and type(module.get(n)) is int}
+
+
+def code_integers(function: Callable[..., object]) -> tuple[int, ...]:
+    """The integers that the code of a function writes: it may divide sizes by them."""
+    note_read(function)
+    found: list[int] = []
+    todo = [getattr(inspect.unwrap(function), "__code__", None)]
+    while todo:
+        code = todo.pop()
+        for constant in getattr(code, "co_consts", ()):
+            if type(constant) is int:
+                found.append(constant)
+            elif isinstance(constant, CodeType):
+                todo.append(constant)
+    return tuple(n for n in dict.fromkeys(found) if 2 < n <= _LARGEST_DIVISOR)
+
+
+def _annotation_shapes(annotation: object, around: tuple[object, ...] = ()) -> Iterator[str]:
+    """The shapes in an annotation, also those of a TypedDict's entries; `around` are those that it stands in."""
+    found = array_type(annotation)
+    if found is not None:
+        yield found.shape
+    leaf = getattr(annotation, "leaftype", None) if isinstance(annotation, type) else None
+    entries = typed_dict_entries(annotation) if annotation not in around else None
+    parts = (*(getattr(annotation, "__args__", ()) or ()), *([] if leaf is None else [leaf]), *(entries or {}).values())
+    for part in parts:
+        yield from _annotation_shapes(part, (*around, annotation) if entries else around)
+
+
+def integers_of(model: object) -> dict[str, int]:
+    """The integer fields of an instance, and those of its configs."""
+    found: dict[str, int] = {}
+    for name, value in getattr(model, "__dict__", {}).items():
+        if type(value) is int:
+            found[name] = value
+        elif not is_array(value) and name.lstrip("_").endswith(("config", "cfg", "args", "hparams")):
+            found = {**{k: v for k, v in getattr(value, "__dict__", {}).items() if type(v) is int}, **found}
+    return found
+
+
+def field_sizes(instance: object) -> dict[str, int]:
+    """The sizes of an instance's arrays, by the names that the annotations of its class's fields have for them."""
+    cls = type(instance)
+    memo = Bindings()
+    for base in cls.__mro__ if instance is not None else ():
+        for name, raw in vars(base).get("__annotations__", {}).items():
+            found = array_type(annotation_of(cls, name, raw))
+            value = getattr(instance, "__dict__", {}).get(name)
+            if found is None or value is None or not is_array(value):
+                continue
+            if not all(isinstance(d, int) for d in value.shape):
+                continue
+            try:
+                memo = match(parse_spec(found.shape), tuple((d,) for d in value.shape), memo).bindings
+            except SpecError:  # jaxtyping takes more than can be evaluated
+                continue
+    return {name: size[0] for name, size in memo.single.items() if name.isidentifier()}
+
+
+def attribute_sizes(specs: Iterable[str], name: str, holder: object) -> dict[str, int]:
+    """The sizes that dims such as `{self.width}` have, by these names, where `name` is that holder."""
+    found: dict[str, int] = {}
+    for path in (each for text in specs for each in parse_spec(text).names()):
+        head, _, rest = path.partition(".")
+        if head != name or not rest.replace(".", "").isidentifier():
+            continue
+        value = holder
+        for step in rest.split("."):
+            value = computed_attribute(value, step)
+        if type(value) is int:
+            found[path] = value
+    return found
+
+
+def property_sizes(specs: Iterable[str], holder: object) -> dict[str, int]:
+    """The sizes that properties of an instance give for dims of their names."""
+    names = (name for name in free_names(specs) if isinstance(getattr(type(holder), name, None), property))
+    found = {name: computed_attribute(holder, name) for name in names}
+    return {name: value for name, value in found.items() if type(value) is int}
+
+
+def namesake_sizes(specs: Iterable[str], claimed: Iterable[str], known: Mapping[str, int]) -> dict[str, int]:
+    """The sizes of dims that have the words of an attribute which the claims of the same scope name.
+
+    Of `h: "Recurrent"` beside a result `"{self.recurrent_size}"`, where `known` has that.
+    """
+    attributes = [name.removeprefix("self.") for name in claimed if name.startswith("self.")]
+    sized = {significant_words(name): known[name] for name in attributes if name in known}
+    free = (name for name in free_names(specs) if name not in known)
+    return {name: sized[significant_words(name)] for name in free if significant_words(name) in sized}
+
+
+def only_integers(init: Mapping[str, object]) -> dict[str, int]:
+    """The integers among given arguments; `cfg.depth` is known as `depth`, if nothing else is."""
+    found = {k: v for k, v in init.items() if type(v) is int}
+    last = [name.rpartition(".")[2] for name in found]
+    return {k.rpartition(".")[2]: v for k, v in found.items() if last.count(k.rpartition(".")[2]) == 1 or "." not in k}
+
+
+def takes_state(function: Callable[..., object], model: object) -> bool:
+    """Whether a method takes the state that a stateful model hands on."""
+    return state_framework(function, model) is not None
+
+
+def state_framework(function: Callable[..., object], model: object) -> Framework | None:
+    """The framework of the state that a method takes."""
+    return next((each for each in loaded_frameworks() if _has_index(each.state_index_classes(), function, model)), None)
+
+
+def _has_index(classes: Classes, function: Callable[..., object], model: object) -> bool:
+    if not classes or "state" not in inspect.signature(function).parameters:
+        return False
+    leaves = jax.tree_util.tree_leaves(model, is_leaf=lambda x: isinstance(x, classes))
+    return any(isinstance(leaf, classes) for leaf in leaves)
+
+
+def bind_arguments(
+    function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]
+) -> dict[str, object]:
+    """Arguments, which may be some of all, by the names of parameters; none if they do not fit."""
+    try:
+        return dict(inspect.signature(function).bind_partial(*args, **kwargs).arguments)
+    except (TypeError, ValueError):
+        return {}
+
+
+def missing_parameters(function: Callable[..., object], given: Mapping[str, object]) -> list[str]:
+    """The parameters that have neither an argument nor a default."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):  # built in, and silent about them
+        return []
+    return [
+        name
+        for name, parameter in parameters.items()
+        if name not in given
+        and parameter.default is parameter.empty
+        and parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+    ]
+
+
+def with_state(
+    function: Callable[..., object], model: object, args: Sequence[object], kwargs: dict[str, object]
+) -> dict[str, object]:
+    """`state` for a stateful model, made inside the trace."""
+    if bind_arguments(function, (model, *args), kwargs).get("state") is not None:
+        return kwargs
+    framework = state_framework(function, model)
+    return kwargs if framework is None else {**kwargs, "state": framework.make_state(model)}

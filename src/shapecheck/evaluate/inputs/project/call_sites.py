@@ -1,0 +1,236 @@
+"""Values that the project writes out where it calls a function: `pool(x, mode="max")`, `Model(dim=64, heads=4)`.
+
+What nothing else describes is what its callers give it: a literal, a variable or default that is one, or an array of
+so many axes (`jnp.ones((2, 8, 4))`). Only text is read, of modules, tests of those, and of docs and scripts; nothing is
+run. So it is an invention all the same: of several calls each has its turn.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from shapecheck.evaluate.inputs.facts.parameter_facts import called_name
+
+_SHAPE_FIRST = frozenset({"zeros", "ones", "empty", "full", "ShapeDtypeStruct"})
+_SHAPE_SECOND = frozenset({"normal", "uniform", "randint", "bernoulli", "truncated_normal", "gumbel"})
+_SIZES_EACH = frozenset({"randn", "rand"})
+_MOST = 8  # calls that are looked at, of one function
+_LONGEST = 64  # items of a literal: longer ones are data
+
+
+@dataclass(frozen=True)
+class WrittenArray:
+    """An array of which a call says how many axes it has, and its dtype as one of jaxtyping's, or "".
+
+    `sizes` are those of its axes, if all are written.
+    """
+
+    axes: int
+    dtype: str = ""
+    sizes: tuple[int, ...] = ()
+
+
+class UnknownValueError(Exception):
+    """An argument of which its call does not say what it is."""
+
+
+@dataclass(frozen=True)
+class CallingText:
+    """A text with calls, and the path by which results depend on it."""
+
+    path: str
+    text: str
+
+
+CallValues = Mapping[str, object]
+"""What one call gives, by parameter, as far as it is known."""
+
+
+class CallSites:
+    """The calls in some texts, which are read when the first is asked for."""
+
+    def __init__(
+        self,
+        texts: Callable[[], Iterable[CallingText]] = lambda: (),
+        note: Callable[[str], None] = lambda path: None,
+    ) -> None:
+        self._load, self._note = texts, note
+        self._texts: Sequence[CallingText] | None = None
+        self._trees: dict[str, ast.Module | None] = {}
+        self._found: dict[str, Sequence[CallValues]] = {}
+
+    def values(self, function: Callable[..., object], parameter: str) -> Sequence[object]:
+        """The different values that calls give for a parameter, of those calls first that say most."""
+        key = f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', '')}"
+        if key not in self._found:
+            self._found[key] = tuple(self._calls_of(function))
+        for source in self._sources():
+            self._note(source.path)  # any of them may get another call
+        found: list[object] = []
+        for call in self._found[key]:
+            if parameter in call and not any(_is_same(call[parameter], each) for each in found):
+                found.append(call[parameter])
+        return found
+
+    def _sources(self) -> Sequence[CallingText]:
+        if self._texts is None:
+            self._texts = tuple(self._load())
+        return self._texts
+
+    def _calls_of(self, function: Callable[..., object]) -> list[CallValues]:
+        try:
+            own = inspect.unwrap(function)
+        except ValueError:  # an object that claims to wrap itself
+            return []
+        name = getattr(own, "__name__", "")
+        parameters = _parameters(own)
+        if not name.isidentifier() or name.startswith("__") or not parameters:
+            return []
+        definition = re.compile(rf"^\s*(?:def|class) {name}\b", re.MULTILINE)
+        if sum(len(definition.findall(each.text)) for each in self._sources() if name in each.text) > 1:
+            return []  # who knows which of them is called
+        top = str(getattr(own, "__module__", "")).partition(".")[0]
+        is_method = parameters[0] in ("self", "cls") and not isinstance(own, type)
+        found: list[CallValues] = []
+        for source in self._sources():
+            if name not in source.text or top not in f"{source.path} {source.text}":
+                continue
+            tree = self._tree(source)
+            for call in _calls(tree, name) if tree is not None else ():
+                values = _bind(call, parameters[is_method:])
+                if values and not any(_is_same(values, each) for each in found):
+                    found.append(values)
+        return sorted(found, key=len, reverse=True)[:_MOST]
+
+    def _tree(self, source: CallingText) -> ast.Module | None:
+        if source.text not in self._trees:
+            try:
+                self._trees[source.text] = ast.parse(source.text)
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                self._trees[source.text] = None
+        return self._trees[source.text]
+
+
+@dataclass(frozen=True)
+class _CallSite:
+    """The arguments of a call, and what variables around it are, as far as that is known."""
+
+    positional: Sequence[ast.expr]
+    named: Mapping[str, ast.expr]
+    variables: Mapping[str, ast.expr]
+
+
+def _parameters(own: Callable[..., object]) -> list[str]:
+    try:
+        return list(inspect.signature(own).parameters)
+    except (TypeError, ValueError):
+        return []
+
+
+def _calls(tree: ast.AST, name: str, variables: Mapping[str, ast.expr] | None = None) -> Iterator[_CallSite]:
+    """The calls of what has this name, also through `functools.partial`."""
+    variables = {**(variables or {}), **_known_variables(tree)}
+    todo = list(ast.iter_child_nodes(tree))
+    while todo:
+        node = todo.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            yield from _calls(node, name, variables)
+            continue
+        todo += ast.iter_child_nodes(node)
+        if not isinstance(node, ast.Call):
+            continue
+        called, arguments = node.func, node.args
+        if called_name(called)[0] == "partial" and arguments:
+            called, arguments = arguments[0], arguments[1:]
+        if called_name(called)[0] == name:
+            named = {each.arg: each.value for each in node.keywords if each.arg is not None}
+            plain = next((n for n, each in enumerate(arguments) if isinstance(each, ast.Starred)), len(arguments))
+            yield _CallSite(arguments[:plain], named, variables)
+
+
+def _known_variables(tree: ast.AST) -> dict[str, ast.expr]:
+    """The variables of a scope that are bound once, and the defaults of its parameters."""
+    found: dict[str, ast.expr] = {}
+    bound: list[str] = []
+    if isinstance(tree, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+        arguments = tree.args
+        by_place = [*arguments.posonlyargs, *arguments.args]
+        with_default = by_place[len(by_place) - len(arguments.defaults) :]
+        defaults = [*zip(with_default, arguments.defaults, strict=True)]
+        defaults += [(a, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None]
+        found.update((parameter.arg, default) for parameter, default in defaults)
+        bound += [each.arg for each in (*by_place, *arguments.kwonlyargs)]
+    todo = list(ast.iter_child_nodes(tree))
+    while todo:
+        node = todo.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            continue
+        todo += ast.iter_child_nodes(node)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            bound.append(node.id)
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            found.setdefault(node.targets[0].id, node.value)
+    # What is bound otherwise hides the variable of that name around.
+    unknown = ast.Name("", ast.Load())
+    return {name: found.get(name, unknown) if bound.count(name) == 1 else unknown for name in bound}
+
+
+def _bind(call: _CallSite, parameters: Sequence[str]) -> dict[str, object]:
+    given = {**dict(zip(parameters, call.positional, strict=False)), **call.named}
+    found: dict[str, object] = {}
+    for name, node in given.items():
+        if name in parameters:
+            try:
+                found[name] = written_value(node, call.variables)
+            except UnknownValueError:
+                continue
+    return found
+
+
+def written_value(node: ast.expr, variables: Mapping[str, ast.expr]) -> object:
+    """The value that an expression is, written out; an array as `WrittenArray`. Raises UnknownValueError."""
+    if isinstance(node, ast.Constant) and node.value is not Ellipsis and not isinstance(node.value, bytes):
+        return node.value
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        value = written_value(node.operand, variables)
+        if isinstance(value, (int, float)):
+            return -value
+    if isinstance(node, ast.Name) and node.id in variables:
+        rest = {name: each for name, each in variables.items() if name != node.id}
+        return written_value(variables[node.id], rest)
+    if isinstance(node, (ast.Tuple, ast.List)) and len(node.elts) <= _LONGEST:
+        values = [written_value(each, variables) for each in node.elts]
+        return tuple(values) if isinstance(node, ast.Tuple) else values
+    if isinstance(node, ast.Dict) and all(node.keys) and len(node.keys) <= _LONGEST:
+        keys = [written_value(each, variables) for each in node.keys if each is not None]
+        if all(isinstance(key, (str, int)) for key in keys):
+            return dict(zip(keys, (written_value(each, variables) for each in node.values), strict=True))
+    if isinstance(node, ast.Call):
+        return _written_array(node, variables)
+    raise UnknownValueError
+
+
+def _written_array(call: ast.Call, variables: Mapping[str, ast.expr]) -> WrittenArray:
+    name, arguments = called_name(call.func)[0], call.args
+    named = {each.arg: each.value for each in call.keywords}
+    place = 0 if name in _SHAPE_FIRST else 1 if name in _SHAPE_SECOND else None
+    dtype = "Int" if name in ("randint", "arange") else ""
+    if name == "arange" and arguments:
+        return WrittenArray(1, dtype)
+    if name in _SIZES_EACH and arguments:
+        return WrittenArray(len(arguments))
+    if place is not None and (len(arguments) > place or "shape" in named):
+        shape = written_value(named["shape"] if "shape" in named else arguments[place], variables)
+        shape = (shape,) if isinstance(shape, int) else shape
+        if isinstance(shape, (tuple, list)):
+            sizes = tuple(each for each in shape if isinstance(each, int))
+            return WrittenArray(len(shape), dtype, sizes if len(sizes) == len(shape) else ())
+    raise UnknownValueError
+
+
+def _is_same(one: object, other: object) -> bool:
+    return type(one) is type(other) and repr(one) == repr(other)

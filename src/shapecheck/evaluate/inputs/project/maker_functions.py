@@ -1,0 +1,236 @@
+"""Functions that make what others take: `init_params(key, d_model)` for the `params` of `forward(params, x)`.
+
+Plain JAX code keeps parameters and states in dicts and tuples, which nobody annotates. What makes them stands in the
+same file mostly, and says so: it returns a dict with the keys that are looked up, or what it returns is assigned to a
+variable of the parameter's name, or it is called after it. Here source is only read.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import sys
+import types
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from shapecheck.evaluate.inputs.facts.source_reads import note_module_read
+
+_DEPTH = 4  # functions that hand a parameter on to each other
+_VERBS = r"(?:init|initial|initiali[sz]e|make|create|build|new|get|random|default|empty|reset)"
+_PARAMETERS = re.compile(r"(?:^|_)(?:params?|parameters|weights|variables)$")
+# What is made once and handed about as it is: of a mask or a batch, each function may want another.
+_HANDED_ABOUT = re.compile(
+    rf"{_PARAMETERS.pattern}|(?:^|_)(?:states?|carry|cache|memory|buffer|model|net|network|cfg|config)$"
+)
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Maker:
+    """What makes an argument: a function or class, and which part of the tuple that it gives, None for the whole.
+
+    It is `sure` if nothing else gives all the keys that are looked up; or, of what is handed about as it is, if
+    nothing else is assigned to the name, or called after it.
+    """
+
+    function: Callable[..., object]
+    part: int | None = None
+    sure: bool = False
+
+
+def makers_of(function: Callable[..., object], parameter: str) -> Sequence[Maker]:
+    """What may make the argument for a parameter of a function, the likeliest first."""
+    own = inspect.unwrap(function)
+    own = getattr(own, "__func__", own)
+    module = sys.modules.get(str(getattr(own, "__module__", "")))
+    if module is None or not isinstance(own, (types.FunctionType, type)):
+        return ()
+    note_module_read(module.__name__)
+    source = _sources.get(module.__name__)
+    if source is None or source.module is not module:
+        source = _sources[module.__name__] = _ModuleSource.of_module(module)
+    line = own.__code__.co_firstlineno if isinstance(own, types.FunctionType) else 0
+    return tuple(source.makers(own.__name__, line, parameter))
+
+
+def looks_up_keys(function: Callable[..., object], parameter: str) -> bool:
+    """Whether a function looks something up in a parameter by texts: then that is no array."""
+    return any(each.sure and each.part is None for each in makers_of(function, parameter))
+
+
+_Place = tuple[str, int]  # a name that is called, and which part of the tuple that it gives; -1 for the whole
+
+
+@dataclass
+class _ModuleSource:
+    """One module: its functions by name, what each returns, and what is assigned to which name anywhere."""
+
+    module: types.ModuleType
+    functions: dict[str, _Function] = field(default_factory=dict)
+    everywhere: list[_Function] = field(default_factory=list)
+    given: dict[str, dict[int, frozenset[str]]] = field(default_factory=dict)  # keys, by part; -1 for the whole
+    assigned: dict[str, list[_Place]] = field(default_factory=dict)
+
+    @classmethod
+    def of_module(cls, module: types.ModuleType) -> _ModuleSource:
+        """Read a module; nothing of it where there is no source."""
+        found = cls(module)
+        try:
+            tree = ast.parse(inspect.getsource(module))
+        except (OSError, TypeError, SyntaxError, ValueError, AttributeError):  # of what stands for its module
+            return found
+        found.functions = {each.name: each for each in tree.body if isinstance(each, _Function)}
+        found.everywhere = [each for each in ast.walk(tree) if isinstance(each, _Function)]
+        found.given = {name: _returned_keys(each) for name, each in found.functions.items()}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign) and len(node.targets) == 1:
+                found._note_assignment(node.targets[0], node.value)
+        return found
+
+    def _note_assignment(self, target: ast.expr, value: ast.expr) -> None:
+        if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Name):
+            return
+        used = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
+        parts = list(enumerate(target.elts)) if isinstance(target, ast.Tuple) else [(-1, target)]
+        for part, each in parts:
+            if isinstance(each, ast.Name) and each.id not in used:
+                self.assigned.setdefault(each.id, []).append((value.func.id, part))
+
+    def makers(self, function: str, line: int, parameter: str) -> Iterator[Maker]:
+        """Those with the keys first, then what is assigned to the name, then what is called after it."""
+        definitions = [each for each in self.everywhere if each.name == function and _first_line(each) == line]
+        keys = self._keys(definitions[0], parameter, _DEPTH) if definitions else frozenset()
+        same = [self._keys(each, parameter, _DEPTH) for each in self.everywhere if parameter in _parameters(each)]
+        for wanted in dict.fromkeys([frozenset().union(*same), keys]):
+            places = [
+                (name, part) for name, parts in self.given.items() for part, given in parts.items() if wanted <= given
+            ]
+            fewest = min((len(self.given[name][part]) for name, part in places), default=0)
+            best = [each for each in places if len(self.given[each[0]][each[1]]) == fewest]
+            if wanted and best:
+                yield from self._usable(best, function, parameter, sure=len(best) == 1 and len(wanted) > 1)
+                return
+        if keys:
+            return  # what lacks them would not do
+        assigned = list(dict.fromkeys(self.assigned.get(parameter, ())))
+        is_one = _HANDED_ABOUT.search(parameter) is not None
+        found = list(self._usable(assigned, function, parameter, sure=is_one and len(assigned) == 1))
+        yield from found
+        if not found:
+            named = [(name, -1) for name in self._called_after(parameter)]
+            yield from self._usable(named, function, parameter, sure=is_one and len(named) == 1)
+
+    def _usable(
+        self, places: Sequence[_Place], function: str, parameter: str, *, sure: bool = False
+    ) -> Iterator[Maker]:
+        """Those of the user's functions and classes that do not want such an argument themselves."""
+        home = self.module.__name__.partition(".")[0]
+        for name, part in places:
+            value = vars(self.module).get(name)
+            inner = inspect.unwrap(value) if callable(value) else None
+            is_own = str(getattr(inner, "__module__", "")).partition(".")[0] == home
+            if (
+                not is_own
+                or name == function
+                or not isinstance(inner, (types.FunctionType, type))
+                or not callable(value)
+            ):
+                continue
+            code = getattr(inner, "__code__", None)
+            if code is None or parameter not in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+                yield Maker(value, None if part < 0 else part, sure)
+
+    def _called_after(self, parameter: str) -> list[str]:
+        """Functions such as `init_state` for `state`; for parameters also `init` and `init_mlp_params`."""
+        words = re.escape(parameter)
+        patterns = [rf"_?{_VERBS}_(?:\w+_)?{words}", rf"{words}_{_VERBS}"]
+        if _PARAMETERS.search(parameter):
+            patterns += [rf"_?{_VERBS}(?:_\w+)?_(?:params?|parameters|weights|variables)", r"init(?:ialize)?"]
+        for pattern in patterns:
+            found = [name for name in self.functions if re.fullmatch(pattern, name)]
+            if found:
+                return found
+        return []
+
+    def _keys(self, definition: _Function, parameter: str, depth: int) -> frozenset[str]:
+        """The texts by which a function, and what it hands the parameter on to, looks something up in it."""
+        found: set[str] = set()
+        if parameter not in _parameters(definition):
+            return frozenset()
+        for node in ast.walk(definition):
+            if isinstance(node, ast.Subscript) and _is(node.value, parameter):
+                text = node.slice.value if isinstance(node.slice, ast.Constant) else None
+                found |= {text} if isinstance(text, str) and isinstance(node.ctx, ast.Load) else set()
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and depth:
+                inner = self.functions.get(node.func.id)
+                for name in (
+                    _parameters_given(inner, node, parameter) if inner is not None and inner is not definition else ()
+                ):
+                    found |= self._keys(inner, name, depth - 1) if inner is not None else set()
+        return frozenset(found)
+
+
+_sources: dict[str, _ModuleSource] = {}
+
+
+def _returned_keys(definition: _Function) -> dict[int, frozenset[str]]:
+    """The keys of the dicts that a function returns, written out; by part if it returns a tuple."""
+    built: dict[str, set[str]] = {}
+    found: dict[int, set[str]] = {}
+    for node in _own_nodes(definition):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target, keys = node.targets[0], _written_keys(node.value)
+            if isinstance(target, ast.Name) and keys is not None:
+                built.setdefault(target.id, set()).update(keys)
+            if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+                text = target.slice.value if isinstance(target.slice, ast.Constant) else None
+                if isinstance(text, str) and target.value.id in built:
+                    built[target.value.id].add(text)
+        if isinstance(node, ast.Return) and node.value is not None:
+            parts = list(enumerate(node.value.elts)) if isinstance(node.value, ast.Tuple) else [(-1, node.value)]
+            for part, value in parts:
+                keys = built.get(value.id) if isinstance(value, ast.Name) else _written_keys(value)
+                if keys:
+                    found.setdefault(part, set()).update(keys)
+    return {part: frozenset(keys) for part, keys in found.items()}
+
+
+def _own_nodes(definition: _Function) -> Iterator[ast.AST]:
+    """All nodes of a function but those of functions inside of it, which return what is theirs."""
+    todo: list[ast.AST] = list(definition.body)
+    for node in todo:
+        yield node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            todo += ast.iter_child_nodes(node)
+
+
+def _written_keys(value: ast.expr) -> set[str] | None:
+    """The keys of a dict that is written out: `{"w": w}` or `dict(w=w)`; None of anything else, or of copies."""
+    if isinstance(value, ast.Dict) and all(value.keys):
+        return {key.value for key in value.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
+    if isinstance(value, ast.Call) and _is(value.func, "dict") and not value.args:
+        return {each.arg for each in value.keywords if each.arg is not None}
+    return None
+
+
+def _parameters_given(inner: _Function, call: ast.Call, name: str) -> Iterator[str]:
+    """The parameters of a function that a call gives this variable for."""
+    positional = [each.arg for each in (*inner.args.posonlyargs, *inner.args.args)]
+    yield from (to for to, given in zip(positional, call.args, strict=False) if _is(given, name))
+    yield from (each.arg for each in call.keywords if each.arg is not None and _is(each.value, name))
+
+
+def _parameters(definition: _Function) -> list[str]:
+    arguments = definition.args
+    return [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+
+
+def _first_line(definition: _Function) -> int:
+    """The line of the function as its code object has it: that of its first decorator."""
+    return min([definition.lineno, *(each.lineno for each in definition.decorator_list)])
+
+
+def _is(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name

@@ -1,0 +1,537 @@
+"""How each kind of entry is run: models, functions and methods, examples written by the user."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import types
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import jax
+
+from shapecheck.evaluate.framework_protocol import (
+    inferring_classes,
+    is_abstract,
+    loaded_frameworks,
+    modules_in,
+    pytree_classes,
+)
+from shapecheck.evaluate.inputs.facts.body_shapes import body_shapes
+from shapecheck.evaluate.inputs.facts.handed_on import descriptions_of
+from shapecheck.evaluate.inputs.facts.name_hints import is_key
+from shapecheck.evaluate.inputs.facts.own_signature import without_cache
+from shapecheck.evaluate.inputs.facts.runtime_annotations import free_names
+from shapecheck.evaluate.inputs.facts.signature_facts import (
+    admits_several_ranks,
+    annotated_original,
+    attribute_sizes,
+    bind_arguments,
+    code_integers,
+    constants_of,
+    inner_function,
+    integers_of,
+    made_specs,
+    missing_parameters,
+    namesake_sizes,
+    property_sizes,
+    ranks_of,
+    says_nothing,
+    size_defaults,
+    specs_of,
+    takes_state,
+    with_state,
+    written_specs,
+)
+from shapecheck.evaluate.inputs.project.data_arguments import NestedData, place_in, unpack_sequences, variadic_parts
+from shapecheck.evaluate.inputs.project.entries import is_model, nearest, unwrap
+from shapecheck.evaluate.inputs.project.nested_arguments import heads
+from shapecheck.evaluate.inputs.project.reached_models import reached_models
+from shapecheck.evaluate.inputs.project.user_examples import (
+    ExampleError,
+    ShapeText,
+    check_annotations,
+    check_fit,
+    check_names,
+    fit_arguments,
+    placeholders,
+    public_names,
+    read_argument,
+    shapes_in,
+)
+from shapecheck.evaluate.inputs.synthesis.construct_models import Instance, Models
+from shapecheck.evaluate.inputs.synthesis.later_results import LaterResults
+from shapecheck.evaluate.inputs.synthesis.made_integers import DEFAULTS_KEPT, DIVIDING
+from shapecheck.evaluate.inputs.synthesis.real_values import with_values
+from shapecheck.evaluate.inputs.synthesis.synthesise_arguments import Synthesis
+from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
+from shapecheck.evaluate.inputs.trials import abstract_call
+from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall
+from shapecheck.evaluate.inputs.trials.choices import ArgumentChoices, Choices, Options, default_key, one_key, shape_key
+from shapecheck.evaluate.inputs.trials.later_variables import with_given
+from shapecheck.evaluate.inputs.trials.size_assignment import SizeAssignment
+from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec, CallSignature
+from shapecheck.evaluate.inputs.trials.trial import Apart, BoundCall, CallSpec, Trial
+from shapecheck.evaluate.probes.decided_conditions import decided_conditions
+from shapecheck.evaluate.probes.describe_value import is_array
+from shapecheck.evaluate.probes.recorder import RecordedPart, Recorder
+from shapecheck.evaluate.read_only_disk import read_only
+from shapecheck.model import Assumption
+from shapecheck.worker.messages.plans import ConfiguredExample, ParameterSpec
+
+
+class CallBuilder:
+    """Makes call specs for functions, and of the methods of `models`."""
+
+    def __init__(self, recorder: Recorder, models: Models) -> None:
+        self.recorder, self.models = recorder, models
+
+    def model(self, cls: type) -> CallSpec:
+        """Construct `cls` with synthesised arguments and call it as its parameters are described."""
+        return self.method(cls, cls.__call__)
+
+    def method(
+        self,
+        cls: type,
+        function: Callable[..., object],
+        init: Mapping[str, object] | None = None,
+        given: Mapping[str, object] = types.MappingProxyType({}),
+    ) -> CallSpec:
+        """Construct `cls`, from `init` as far as it goes, and call its method `function`, with what is `given`."""
+        function = _readable(function)
+        if getattr(function, "__isabstractmethod__", False):
+            raise CannotSynthesiseError(f"{function.__qualname__} is abstract")
+        if is_abstract(cls):
+            cls = next(iter(self.models.subclasses(cls)), cls)
+        if init:
+            check_names(cls, heads(init))
+        described = annotated_original(cls, function)
+        call_spec = self._call(
+            described,
+            self._method(function),
+            lambda trial: self.models.instance(
+                cls, trial.construction, self._init(init, trial), trial.invention, trial.choices
+            ),
+            statics=given,
+        )
+        return replace(call_spec, infers_inputs=issubclass(cls, inferring_classes()))
+
+    def of_instance(self, model: object, method: str = "__call__") -> CallSpec:
+        """Call a method of a model that exists, which may hold abstract arrays."""
+        function = inner_function(getattr(type(model), method))
+        described = annotated_original(type(model), function)
+        return self._call(described, self._method(function), lambda trial: (model, integers_of(model), None))
+
+    def function(
+        self, function: Callable[..., object], given: Mapping[str, object] = types.MappingProxyType({})
+    ) -> CallSpec:
+        """Call a plain function (or static method) alone, with what is `given`."""
+        function = _readable(function)
+        return self._call(function, self._function(function), statics=given)
+
+    def example(self, function: Callable[[], Any]) -> CallSpec:
+        """Evaluate a function of the user's that returns `(callable, *args)`."""
+        found = placeholders(function)
+        specs = [spec for _, spec, _ in found]
+        if specs and self.models.made.own is not None:
+            self._own({}, abstract_call.build(LazyCall(function, (), {})))
+
+        def prepare(trial: Trial) -> BoundCall:
+            assignment = self._assignment(trial, {}, specs)
+            arrays = {str(i): assignment.array(spec, dtype, "") for i, spec, dtype in found}
+
+            def call(given: Mapping[str, object]) -> None:
+                target, *args = function()
+                owner = getattr(target, "__self__", target)  # the model whose method it is, or itself
+                self._stages_of(owner)
+                for variables in self.recorder.constructions.variables(owner):
+                    integers.update({n: v for n, v in variables.items() if type(v) is int})
+                integers.update(integers_of(owner))
+                self._function(without_cache(target))(*(given.get(str(i), a) for i, a in enumerate(args)))
+
+            return BoundCall(
+                call=lambda: self._run_abstractly(call, arrays),
+                chosen=assignment.chosen_sizes(),
+                integers=integers,
+                apart=self._apart(),
+            )
+
+        integers: dict[str, int] = {}  # known once the example has made its model
+        written = tuple(ArgumentSpec(str(index), spec) for index, spec, _ in found)
+        return CallSpec(prepare=prepare, symbolic=bool(specs), ranks=ranks_of(specs), signature=CallSignature(written))
+
+    def of_example(self, example: ConfiguredExample, target: Any) -> CallSpec:
+        """A `[[tool.shapecheck.example]]` table, applied to the object that its `call` names."""
+        function = target
+        known: dict[str, int] = dict(self.models.pinned)
+        first: tuple[object, ...] = ()
+        built = RecordedPart()
+        if example.init is not None and not isinstance(target, type):
+            raise ExampleError(f"init is for classes, and {example.call!r} names none")
+        if isinstance(target, type):
+            check_names(target, heads(example.init or {}))
+            start = len(self.recorder.calls)
+            instance, chosen = self.models.construct_with(target, example.init or {})
+            built = self.recorder.since(start)
+            known = {**chosen, **known}
+            name = example.method or "__call__"
+            function = getattr(target, name, None)
+            if function is None:
+                raise ExampleError(f"{target.__name__} has no method {name!r}{nearest(name, public_names(target))}")
+            first = (instance,)
+        elif is_model(target):
+            function, first = getattr(type(target), example.method or "__call__"), (target,)
+            known = {**integers_of(target), **known}
+        arguments, named = list(example.args), dict(example.kwargs)
+        if not example.read:
+            arguments, named = read_argument(arguments), read_argument(named)
+        borrowed = unpack_sequences(function, example.borrowed)
+        if example.as_annotated:
+            check_annotations(function, bind_arguments(function, [*first, *arguments], named))
+        rest, others = fit_arguments(function, [*first, *arguments], named, borrowed)
+        arguments, named = [*arguments, *rest], {**named, **others}
+        arguments += variadic_parts(function, named, len(first) + len(arguments))
+        if example.data:
+            _require_parameters(example.data, named, function, len(first) + len(arguments))
+        named_arguments = bind_arguments(function, [*first, *arguments], named)
+        made = {"state": None} if first and "state" not in named_arguments and takes_state(function, first[0]) else {}
+        check_fit(function, [*first, *arguments], {**made, **named}, whole=not example.fill)
+        missing = missing_parameters(function, {**named_arguments, **made}) if example.fill else []
+        named = {n: replace(v, name=n) if isinstance(v, NestedData) else v for n, v in named.items()}
+        is_made = bool(missing) or any(isinstance(value, NestedData) for value in named.values())
+        described = self.models.described(function) if is_made else {}
+        specs = [shape.spec for shape in shapes_in([arguments, named])]
+        specs += specs_of(function, described) if is_made else []
+        invoke = self._method(function) if first else self._function(function)
+        self._own(known, first, arguments, named)
+
+        def prepare(trial: Trial) -> BoundCall:
+            assignment = self._assignment(trial, known, specs)
+            self.recorder.again(built)
+
+            def make(leaf: object) -> object:
+                if isinstance(leaf, NestedData):
+                    return self._with_data(leaf, {n: make(each) for n, each in leaf.arrays.items()}, like)
+                return assignment.array(leaf.spec, leaf.dtype, "") if isinstance(leaf, ShapeText) else leaf
+
+            def like(name: str) -> object:
+                return self._synthesis(assignment).only([name], function, described)[name]
+
+            args, kwargs = jax.tree_util.tree_map(make, (arguments, named))
+            if missing:
+                others = self._synthesis(assignment).only(missing, function, described)
+                if example.data:
+                    _require_data(example.data, others, function)
+                kwargs.update(others)
+            call = functools.partial(self._run_abstractly, invoke, *first, *args, **kwargs)
+            return BoundCall(call=call, chosen=assignment.chosen_sizes(), integers=known, apart=self._apart())
+
+        written = tuple(ArgumentSpec(str(index), spec) for index, spec in enumerate(specs))
+        claims = self.models.claimed(function)
+        return CallSpec(
+            prepare=prepare,
+            symbolic=bool(specs),
+            ranks=ranks_of(specs),
+            signature=CallSignature(written, claims, function),
+        )
+
+    def _with_data(self, data: NestedData, arrays: Mapping[str, object], make: Callable[[str], object]) -> object:
+        """An argument with these arrays inside, of the class that its annotation names, if that says how."""
+
+        def like() -> object:
+            try:
+                return make(data.name)
+            except CannotSynthesiseError:  # the paths say what it is
+                return None
+
+        return place_in(like, NestedData(data.name, arrays))
+
+    def construct(self, cls: type, init: Mapping[str, object] = types.MappingProxyType({})) -> CallSpec:
+        """Construct `cls`, from `init` as far as it goes, for what its constructor shows."""
+
+        def prepare(trial: Trial) -> BoundCall:
+            deferred, synthesis = self.models.constructor(cls, init, trial.construction, trial.invention)
+            call = functools.partial(self._run_abstractly, lambda instance: None, deferred)
+            return BoundCall(call=call, assumptions=_inventions([synthesis]))
+
+        signature = CallSignature(function=cls)
+        return CallSpec(
+            prepare=prepare, symbolic=False, certain=False, constructions=self.models.constructions, signature=signature
+        )
+
+    def _run_abstractly(self, function: Callable[..., object], /, *args: object, **kwargs: object) -> None:
+        """Call `function` abstractly, as the watch would have it; inside of what its framework asks for."""
+        evaluate = self.recorder.watch.evaluate
+        try:
+            abstract_call.run_by(evaluate, function, *args, **kwargs)
+        except ValueError as error:
+            wrapped = (each.wrap_evaluation(error, evaluate) for each in loaded_frameworks())
+            inside = next(filter(None, wrapped), None)
+            if inside is None:
+                raise
+            abstract_call.run_by(inside, function, *args, **kwargs)
+
+    def _runner(self, trial: Trial, conditions: Counter[tuple[int, ...]]) -> Callable[..., None]:
+        """What calls a function as a trial has it: abstractly, with conditions decided, or with values."""
+        if trial.values:
+            return functools.partial(self._run_with_values, trial.values)
+        if not trial.decisions:
+            return self._run_abstractly
+
+        def run_decided(function: Callable[..., object], /, *args: object, **kwargs: object) -> None:
+            alone = read_only(os.devnull, self._folders(), alone=True)  # nobody has come this way before
+            with alone, decided_conditions(trial.decisions, self.recorder.paths, conditions):
+                self._run_abstractly(function, *args, **kwargs)
+
+        return run_decided
+
+    @staticmethod
+    def _run_call(runner: Callable[..., None], args: Sequence[object], kwargs: Mapping[str, object]) -> None:
+        """Call with these arguments, as far as they are made by now."""
+        runner(*map(with_given, args), **{name: with_given(value) for name, value in kwargs.items()})
+
+    def _run_with_values(self, kind: int, function: Callable[..., object], /, *args: object, **kwargs: object) -> None:
+        """Call `function` for real, with arrays that have values of some kind."""
+        abstract_call.run_by(with_values(kind, self._folders()), function, *args, **kwargs)
+
+    def _folders(self) -> set[str]:
+        return {os.path.dirname(file) for file in self.recorder.paths}
+
+    def _function(self, function: Callable[..., object]) -> Callable[..., object]:
+        """A call of a function: models that it is given, or reaches, are known by the names that it has for them."""
+
+        def invoke(*args: object, **kwargs: object) -> object:
+            self.recorder.watch.know("", unwrap(function))  # of vmap(model), filter_jit(model)
+            for name, value in {**reached_models(function), **bind_arguments(function, args, kwargs)}.items():
+                self.recorder.watch.know(name, value)
+            return self.recorder.watch.function(function)(*args, **kwargs)
+
+        return invoke
+
+    def _method(self, function: Callable[..., object]) -> Callable[..., object]:
+        """A call of a method with its model as first argument: stages get their paths, states are made."""
+
+        def invoke(model: object, *args: object, **kwargs: object) -> object:
+            self._stages_of(model)
+            given = with_state(function, model, args, kwargs)
+            for name, value in list(bind_arguments(function, [model, *args], given).items())[1:]:
+                self.recorder.watch.know(name, value)
+            method = function
+            for framework in loaded_frameworks():
+                method = framework.wrap_method(method)
+            return self.recorder.watch.method(method)(model, *args, **given)
+
+        return invoke
+
+    def _stages_of(self, model: object) -> None:
+        self.recorder.stages = {}
+        for path, module in modules_in(model, "", pytree_classes()):
+            self.recorder.stages.setdefault(id(module), path)
+        self.recorder.watch.know("", model)
+
+    def _call(
+        self,
+        function: Callable[..., object],
+        invoke: Callable[..., object],
+        instance: Callable[[Trial], Instance] | None = None,
+        *,
+        statics: Mapping[str, object] = types.MappingProxyType({}),
+    ) -> CallSpec:
+        described = descriptions_of(function, self.models.described)
+        body = body_shapes(function, described, self.models.ranks(function))
+        for name in (*statics, *list(inspect.signature(function).parameters)[: instance is not None]):
+            body.pop(name, None)
+        made = made_specs(function, described, body)
+        specs = [*written_specs(function, described), *made]
+        specs += [spec for each in described.values() for spec in each.others]
+        optional = made_specs(function, described, body, default=None)
+        vague = any(each.vague for each in described.values())
+        has_union = admits_several_ranks(function)
+        constants = constants_of(function, specs, [d.spec for d in described.values()])
+        divisors = code_integers(function)
+
+        claims = self.models.claimed(function)
+        claimed = frozenset(name for names in claims for name in names)
+        defaults = tuple((n, size) for n, size in size_defaults(function) if n in claimed and n not in statics)
+
+        def prepare(trial: Trial) -> BoundCall:
+            model, known, construction = None, dict[str, int](), None
+            if instance is not None:
+                model, known, construction = instance(trial)
+                if not isinstance(model, LazyCall):
+                    known = {**property_sizes(specs, model), **known, **attribute_sizes(specs, "self", model)}
+                known = {**namesake_sizes(specs, claimed, known), **known}
+            self._own(known, model)
+            first = () if instance is None else (model,)
+            named = [*specs, *optional]
+            assignment = self._assignment(trial, {**constants, **known, **self.models.pinned}, named, divisors)
+            kept = trial.construction == DEFAULTS_KEPT or (instance is None and trial.construction == DIVIDING)
+            variant = trial.construction if kept else self.models.constructions[0]
+            synthesis = self._synthesis(assignment, trial.invention, trial.choices, variant)
+            synthesis.integers.chosen.update(known)
+            if construction is not None:
+                synthesis.integers.avoid(construction.integers)
+            replaced = {n: synthesis.integers.choose(n) for n, _ in defaults if default_key(n) in dict(trial.choices)}
+            replaced.update((n, 1) for n in missing_parameters(function, known) if one_key(n) in dict(trial.choices))
+            given = {"state": None} if first and takes_state(function, model) else {}
+            args, kwargs = synthesis.arguments(
+                function, described, {**given, **replaced, **statics}, body, skip=len(first)
+            )
+            later = LaterResults(function, self.models, synthesis, self.recorder)
+            conditions: Counter[tuple[int, ...]] = Counter()
+            runner = functools.partial(self._runner(trial, conditions), _and_use(invoke, later), *first)
+            inventors = [synthesis, *filter(None, [construction])]
+            chosen = synthesis.integers.chosen
+            return BoundCall(
+                call=functools.partial(self._run_call, runner, args, kwargs),
+                later=synthesis.later,
+                chosen=assignment.chosen_sizes(),
+                integers={**chosen, **synthesis.made_up, **known},
+                arguments=frozenset(missing_parameters(function, known)) & chosen.keys() - known.keys(),
+                lengths=frozenset(length for each in inventors for length in each.values.lengths),
+                assumptions=_inventions(inventors, assignment.tied_sizes()),
+                shared=assignment.shared_names(construction.assignment) if construction is not None else (),
+                apart=self._apart(),
+                options=sum((each.choices.options for each in inventors), start=Options()),
+                inner_specs=tuple(dict.fromkeys(assignment.inner_specs)),
+                computed=assignment.computed,
+                built=construction.assignment.used_sizes() if construction is not None else (),
+                conditions=conditions,
+                defaults_replaced=synthesis.integers.defaults_replaced,
+            )
+
+        written = [ArgumentSpec(d.parameter, s, formal=False) for d in described.values() for s in (d.spec, *d.others)]
+        written += [ArgumentSpec("", spec) for spec in specs_of(function, {})]
+        made_names = frozenset(free_names([*made, *optional])) - frozenset(
+            free_names(written_specs(function, described))
+        )
+        return CallSpec(
+            prepare=prepare,
+            relations=instance is None,
+            signature=CallSignature(tuple(written), claims, function, made_names),
+            certain=not vague and not has_union,
+            has_union=has_union and not vague,
+            open_ranks=bool(made) or any(map(says_nothing, specs)),
+            open_names=made_names | frozenset(free_names(filter(says_nothing, specs))),
+            constructions=(0, DEFAULTS_KEPT, DIVIDING) if instance is None else self.models.constructions,
+            ranks=ranks_of(specs),
+            defaults=defaults,
+            varies=True,
+            takes_values=True,
+            alternatives=_alternatives(described.values()),
+        )
+
+    def _init(self, init: Mapping[str, object] | None, trial: Trial) -> dict[str, object]:
+        """What a constructor is given. Raises CannotSynthesiseError for an integer that none takes."""
+        places = self.models.made.places
+        for name, _ in trial.init:
+            if name not in places:
+                raise CannotSynthesiseError(f"no constructor takes {name}")
+        return {**(init or {}), **{places[name]: size for name, size in trial.init}}
+
+    def _own(self, known: Mapping[str, int], *values: object) -> None:
+        """Note the sizes of a model, and of what is given to it, if others shall differ."""
+        if self.models.made.own is not None:
+            self.models.made.own.update(known.values(), _sizes_of(values))
+
+    def _apart(self) -> Apart:
+        return Apart(frozenset(self.models.made.own or ()), self.models.made.dims)
+
+    def _synthesis(
+        self, assignment: SizeAssignment, invention: int = 0, choices: Choices = (), variant: int | None = None
+    ) -> Synthesis:
+        variant = self.models.constructions[0] if variant is None else variant
+        return self.models.synthesis(assignment, variant, invention, ArgumentChoices(choices))
+
+    def _assignment(
+        self, trial: Trial, known: Mapping[str, int], specs: Sequence[str], divisors: Sequence[int] = ()
+    ) -> SizeAssignment:
+        return SizeAssignment(
+            trial.mode,
+            known,
+            specs,
+            trial.substitution,
+            trial.variant,
+            trial.rank,
+            self.models.made,
+            (*divisors, *known.values()),
+            trial.multiples,
+        )
+
+
+def _and_use(invoke: Callable[..., object], later: LaterResults) -> Callable[..., None]:
+    """`invoke`, and what it gives is used."""
+    return lambda *args, **kwargs: later.use(invoke(*args, **kwargs))
+
+
+def _require_parameters(file: str, named: Mapping[str, object], function: Callable[..., object], skip: int) -> None:
+    """Raises ExampleError for a name in a file that no parameter of `function` has, with those that it has."""
+    try:
+        check_names(function, named)
+    except ExampleError as error:
+        takes = list(inspect.signature(function).parameters)[skip:]
+        raise ExampleError(f"{file} does not fit: {error}; it takes {', '.join(takes)}") from None
+
+
+def _require_data(file: str, made: Mapping[str, object], function: Callable[..., object]) -> None:
+    """Raises ExampleError for arrays that would be made up, though a file has those of the call."""
+    lacks = [
+        name
+        for name, value in made.items()
+        if not (is_key(name) or isinstance(value, LazyCall) or is_model(value))
+        and any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in jax.tree_util.tree_leaves(value))
+    ]
+    if lacks:
+        called = getattr(function, "__qualname__", type(function).__name__)
+        raise ExampleError(f"{file} has no {' and no '.join(lacks)}, as {called} takes; `shapecheck sample` writes all")
+
+
+def _alternatives(described: Collection[ParameterSpec]) -> tuple[Choices, ...]:
+    """The choices of other shapes, for all arguments alike: the second of each that has several, then the third."""
+    several = [each for each in described if each.others]
+    most = max((len(each.others) for each in several), default=0)
+    return tuple(
+        tuple((shape_key(each.parameter), each.others[min(index, len(each.others) - 1)]) for each in several)
+        for index in range(most)
+    )
+
+
+def _readable(function: Callable[..., object]) -> Callable[..., object]:
+    """The function inside of JAX's decorators; raises CannotSynthesiseError where nobody can tell what it takes.
+
+    A decorator may have put anything in its place, and any signature.
+    """
+    try:
+        inner = inner_function(function)
+        inspect.signature(inner)
+    except (TypeError, ValueError) as error:
+        raise CannotSynthesiseError(f"its parameters cannot be read ({error})") from None
+    return inner
+
+
+def _inventions(made: Iterable[Synthesis], fixed: Collection[int] = ()) -> tuple[Assumption, ...]:
+    """What was made up for a call: values of which nothing says the shape, dtypes, and sizes inside of instances.
+
+    Sizes that are `fixed`, since dims were tied to them, are as good as given.
+    """
+    found: dict[Assumption, None] = {}
+    for synthesis in made:
+        for (kind, name), value in synthesis.values.inventions.items():
+            found[Assumption(kind, name, value, "invented")] = None
+        for name in synthesis.assignment.guessed_dtypes:
+            found[Assumption("dtype", name, "", "invented")] = None
+        for part, spec in synthesis.described_parts.items():
+            found[Assumption("part", part, spec, "written")] = None
+        for name, size in synthesis.made_up.items():
+            if size not in fixed:
+                found[Assumption("size", name, str(size), "invented")] = None
+    return tuple(found)
+
+
+def _sizes_of(*values: object) -> set[int]:
+    """The sizes of all arrays in these values."""
+    arrays = (leaf for leaf in jax.tree_util.tree_leaves(values) if is_array(leaf))
+    return {size for array in arrays for size in array.shape if isinstance(size, int)}

@@ -1,0 +1,168 @@
+"""Models, constructed with arguments that the user gave or that are made up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from shapecheck.evaluate.framework_protocol import deferred_classes, is_abstract
+from shapecheck.evaluate.inputs.facts.body_shapes import body_shapes
+from shapecheck.evaluate.inputs.facts.signature_facts import Descriptions, integers_of, only_integers, specs_of
+from shapecheck.evaluate.inputs.project.call_sites import CallSites
+from shapecheck.evaluate.inputs.project.user_examples import ExampleError
+from shapecheck.evaluate.inputs.synthesis.made_integers import AS_CALLED, CONSTRUCTIONS
+from shapecheck.evaluate.inputs.synthesis.synthesise_arguments import Synthesis
+from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError, NotCalledError
+from shapecheck.evaluate.inputs.trials import abstract_call
+from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall
+from shapecheck.evaluate.inputs.trials.choices import ArgumentChoices, Choices, Keys
+from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, is_own, trace_of
+from shapecheck.evaluate.inputs.trials.size_assignment import CONSTRUCTOR_VARIANT, InventedSizes, SizeAssignment
+from shapecheck.evaluate.limits import TimeLimitError
+from shapecheck.evaluate.probes.absent_packages import AbsentPackageError
+from shapecheck.evaluate.probes.recorder import RecordedPart, Recorder
+
+_Key = tuple[type, int, int, str, Choices]
+Instance = tuple[object, dict[str, int], Synthesis | None]
+"""A model with abstract arrays, the integers known of it, and how its constructor's arguments were made up."""
+
+
+class Models:
+    """Constructs models, and keeps them. `pinned` are sizes from the configuration, `made` what is made up.
+
+    `described` tells what comments say of parameters and fields, `ranks` how many axes docstrings give these at least,
+    `claimed` which names the claims of a function use,
+    `subclasses` which classes stand for an abstract one.
+    With `build`, models are made by that, with values; else abstractly, without any.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        pinned: Mapping[str, int],
+        described: Callable[[object], Descriptions],
+        subclasses: Callable[[type], Sequence[type]],
+        made: InventedSizes | None = None,
+        constructions: tuple[int, ...] = CONSTRUCTIONS,
+        build: Callable[[LazyCall], object] | None = None,
+        claimed: Callable[[object], tuple[frozenset[str], ...]] = lambda function: (),
+        ranks: Callable[[object], Mapping[str, int]] = lambda function: {},
+        call_sites: CallSites | None = None,
+    ) -> None:
+        self.call_sites = call_sites or CallSites()
+        self.build, self.has_values = build or abstract_call.build, build is not None
+        self.pinned, self.described, self.claimed, self.subclasses = pinned, described, claimed, subclasses
+        self.made, self.constructions = made or InventedSizes(), constructions
+        self.ranks = ranks
+        self.keys = Keys()
+        self._recorder = recorder
+        self._kept: dict[_Key, tuple[object, dict[str, int], RecordedPart]] = {}
+        self._made: dict[_Key, Synthesis] = {}
+        self._chosen: dict[int, dict[str, int]] = {}
+
+    def instance(
+        self,
+        cls: type,
+        construction: int,
+        init: Mapping[str, object] | None = None,
+        invention: int = 0,
+        choices: Choices = (),
+    ) -> Instance:
+        """An abstract instance of `cls`, or its construction, if that is yet to happen. What that showed is kept."""
+        if issubclass(cls, deferred_classes()):
+            deferred, synthesis = self.constructor(cls, init or {}, construction, invention, choices)
+            return deferred, {**synthesis.integers.by_parameter, **only_integers(init or {})}, synthesis
+        key = (cls, construction, invention, repr(init or {}), choices)
+        if key not in self._kept:
+            start = len(self._recorder.calls)
+            model, known = self._construct(cls, init or {}, construction, invention, choices)
+            self._kept[key] = model, known, self._recorder.since(start)
+        else:
+            self._recorder.again(self._kept[key][2])
+        return (*self._kept[key][:2], self._made[key])
+
+    def construct_with(self, cls: type, init: Mapping[str, object]) -> tuple[object, dict[str, int]]:
+        """An abstract instance with the arguments that the user gave, the others made up, and its integers."""
+        problem: CannotSynthesiseError | None = None
+        for construction in self.constructions:
+            try:
+                return self._construct(cls, init, construction)
+            except CannotSynthesiseError as error:
+                problem = problem or error
+        raise ExampleError(str(problem)) from problem
+
+    def constructor(
+        self, cls: type, init: Mapping[str, object], construction: int, invention: int = 0, choices: Choices = ()
+    ) -> tuple[LazyCall, Synthesis]:
+        """A construction that is yet to happen."""
+        if is_abstract(cls):
+            raise CannotSynthesiseError(f"{cls.__name__} is abstract")
+        self.made.chosen.clear()  # of a construction that came to nothing
+        return self.call(cls, init, construction, invention, choices)
+
+    def call(
+        self,
+        function: Callable[..., object],
+        init: Mapping[str, object],
+        construction: int,
+        invention: int = 0,
+        choices: Choices = (),
+    ) -> tuple[LazyCall, Synthesis]:
+        """A call of what makes a model, a class or a factory, that is yet to happen."""
+        sizes = SizeAssignment(
+            "sized", self.pinned, specs_of(function, {}), variant=CONSTRUCTOR_VARIANT, made=self.made
+        )
+        synthesis = self.synthesis(sizes, construction, invention, ArgumentChoices(choices, "self."))
+        sizes.choose_inner = synthesis.integers.choose_inner
+        body = body_shapes(function, {}, self.ranks(function))
+        args, kwargs = synthesis.arguments(function, {}, init, body, constructing=True)
+        if construction == AS_CALLED and not synthesis.took_from_calls:
+            raise NotCalledError(f"nothing calls {function.__name__} with known values")
+        return LazyCall(function, args, kwargs), synthesis
+
+    def synthesis(
+        self,
+        assignment: SizeAssignment,
+        variant: int,
+        invention: int = 0,
+        choices: ArgumentChoices | None = None,
+    ) -> Synthesis:
+        """What makes arguments under an assignment of sizes."""
+        return Synthesis(
+            assignment,
+            variant=variant,
+            invention=invention,
+            pinned=self.pinned,
+            subclasses=self.subclasses,
+            described=self.described,
+            keys=self.keys,
+            choices=choices,
+            ranks=self.ranks,
+            call_sites=self.call_sites,
+        )
+
+    def recall(self, construction: int) -> None:
+        """Let those be the sizes that were made up which were so for this construction, the latest if it is unknown."""
+        self.made.chosen = self._chosen.get(construction, self.made.chosen)
+
+    def _construct(
+        self, cls: type, init: Mapping[str, object], construction: int, invention: int = 0, choices: Choices = ()
+    ) -> tuple[object, dict[str, int]]:
+        deferred, synthesis = self.constructor(cls, init, construction, invention, choices)
+        try:
+            model = self.build(deferred)
+        except TimeLimitError:
+            raise
+        except AbsentPackageError as error:
+            raise CannotSynthesiseError(f"{cls.__name__} cannot be constructed: {error}") from None
+        except BaseException as error:  # the user's constructor may raise anything
+            if is_own(error) or self._recorder.is_interrupted(error):
+                raise
+            text = describe_error(error)
+            raise CannotSynthesiseError(
+                f"constructing {cls.__name__} with made-up arguments raised {text}",
+                options=synthesis.choices.options,
+                trace=trace_of(error, self._recorder),
+            ) from None
+        self._made[cls, construction, invention, repr(init), choices] = synthesis
+        self._chosen[construction] = dict(self.made.chosen)
+        return model, {**synthesis.integers.by_parameter, **integers_of(model), **only_integers(init)}

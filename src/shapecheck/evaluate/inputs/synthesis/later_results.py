@@ -1,0 +1,103 @@
+"""What a call gives that shows nothing by itself: a generator is asked for some items, a function is called."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import typing
+from collections.abc import Callable, Sequence
+from types import FunctionType, GeneratorType
+from typing import TYPE_CHECKING
+
+import jax
+import jax.numpy as jnp
+
+from shapecheck.evaluate.inputs.facts.body_shapes import body_shapes
+from shapecheck.evaluate.inputs.facts.runtime_annotations import annotation_of, is_array_type
+from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
+from shapecheck.evaluate.inputs.trials import abstract_call
+from shapecheck.evaluate.inputs.trials.size_assignment import UnknownSizeError
+from shapecheck.evaluate.probes.recorder import Recorder
+from shapecheck.shapes import SpecError
+
+if TYPE_CHECKING:
+    from shapecheck.evaluate.inputs.synthesis.construct_models import Models
+    from shapecheck.evaluate.inputs.synthesis.synthesise_arguments import Synthesis
+
+_ITEMS = 3  # of a generator, which may have no end
+_MOST = 4  # functions that one call gives
+
+
+class LaterResults:
+    """Uses what a call of `function` has given; `synthesis` makes the arguments that this needs.
+
+    What goes wrong in it is no failure of that call: others may use its result in other ways.
+    """
+
+    def __init__(
+        self, function: Callable[..., object], models: Models, synthesis: Synthesis, recorder: Recorder
+    ) -> None:
+        self._function, self._models, self._synthesis, self._recorder = function, models, synthesis, recorder
+
+    def use(self, result: object) -> None:
+        """Ask a generator for items; call a function with claims, or of which the annotation says what it takes."""
+        if isinstance(result, GeneratorType):
+            for _ in itertools.islice(result, _ITEMS):
+                pass
+            result.close()
+            return
+        results = result if isinstance(result, tuple) else (result,)
+        functions = [each for each in results if isinstance(each, FunctionType)]
+        for each in functions[:_MOST]:
+            if self._models.claimed(each) or self._is_annotated():
+                self._call(each)
+
+    def _call(self, function: FunctionType) -> None:
+        try:
+            args, kwargs = self._arguments(function)
+        except (CannotSynthesiseError, UnknownSizeError, SpecError):
+            return
+        try:
+            abstract_call.run_by(_with_zeros, function, *args, **kwargs)
+        except Exception as error:  # of the user's code
+            self._recorder.interrupt(error)
+
+    def _arguments(self, function: FunctionType) -> tuple[Sequence[object], dict[str, object]]:
+        """Arguments of which something says all: what is made up after a call has begun could not be made otherwise."""
+        values, assignment = self._synthesis.values, self._synthesis.assignment
+        before = len(values.inventions), len(assignment.guessed_dtypes), len(self._synthesis.made_up)
+        if (taken := self._parameters_of_result()) is not None and not self._models.claimed(function):
+            found: tuple[Sequence[object], dict[str, object]] = [values.value(each, "") for each in taken], {}
+        else:
+            described = self._models.described(function)
+            body = body_shapes(function, described, self._models.ranks(function))
+            found = self._synthesis.arguments(function, described, {}, body)
+        if before != (len(values.inventions), len(assignment.guessed_dtypes), len(self._synthesis.made_up)):
+            raise CannotSynthesiseError("nothing says what the function takes that is given back")
+        return found
+
+    def _is_annotated(self) -> bool:
+        taken = self._parameters_of_result()
+        return taken is not None and any(map(is_array_type, taken))
+
+    def _parameters_of_result(self) -> Sequence[object] | None:
+        """What the annotation of the result says that a function takes."""
+        try:
+            raw = inspect.signature(self._function).return_annotation
+        except (TypeError, ValueError):
+            return None
+        if isinstance(raw, str) and "Callable" not in raw:
+            return None
+        arguments = typing.get_args(annotation_of(self._function, "return", raw))
+        return arguments[0] if len(arguments) == 2 and isinstance(arguments[0], list) else None
+
+
+def _with_zeros(call: Callable[..., object], structs: Sequence[jax.ShapeDtypeStruct]) -> None:
+    """Evaluate inside of an evaluation that goes on: its arrays are as abstract as those around."""
+    call([_zeros(struct) for struct in structs])
+
+
+def _zeros(struct: jax.ShapeDtypeStruct) -> object:
+    if jnp.issubdtype(struct.dtype, jax.dtypes.extended):
+        return jnp.broadcast_to(jax.random.key(0), struct.shape)
+    return jnp.zeros(struct.shape, struct.dtype)

@@ -1,0 +1,126 @@
+"""Integers for constructors, and for whatever else takes sizes as numbers."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from shapecheck.evaluate.inputs.facts import name_hints
+from shapecheck.evaluate.inputs.trials.choices import ArgumentChoices
+from shapecheck.evaluate.inputs.trials.size_assignment import InventedSizes
+
+ALL_EQUAL: Final = 2
+DEFAULTS_KEPT: Final = 1
+OVER_NONE: Final = 3
+AS_CALLED: Final = 4
+DIVIDING: Final = 5
+CONSTRUCTIONS: Final = (0, DEFAULTS_KEPT, OVER_NONE, DIVIDING, ALL_EQUAL, AS_CALLED)
+"""How integers of constructors are chosen, in the order of trying: 0 distinct sizes even over defaults, 1 defaults
+kept, 3 as 0 but with sizes for integers that default to None, 5 distinct ones each of which divides those before it (as
+the heads of keys do those of queries), 2 all plain sizes equal, 4 as the project's own calls write them, and all other
+literals too."""
+
+DEFAULTS_FIRST: Final = (DEFAULTS_KEPT, 0, OVER_NONE, DIVIDING, ALL_EQUAL, AS_CALLED)
+"""The same for what is to be shown as it is: integers that have defaults keep them if that goes."""
+
+
+_SIZES: Final = (name_hints.CONSTRUCTOR_SIZES, name_hints.ODD_SIZES, name_hints.OTHER_SIZES)
+# By a factor that code does not multiply sizes by, so that no multiple of one is another by chance.
+_CHAINS: Final = tuple(tuple(least * 7**power for power in (3, 2, 1, 0)) for least in (48, 15, 16))
+ODD: Final = 1
+EVEN: Final = 2
+"""Inventions, by which sizes they have: odd ones, and, where these do not divide, even ones again."""
+
+
+class IntegerChoices:
+    """Chooses integers in one of the ways above, and notes each in `chosen` under its parameter's name.
+
+    Another `invention` has other sizes: what is the same for both does not depend on them. `kept` are defaults, of
+    which some may be `defaults_replaced` by sizes. What a
+    constructor takes is noted in `made` with its place: inside of the parameter `inside`. `choices` may have another
+    size for one that only an instance in an argument takes.
+    """
+
+    def __init__(
+        self,
+        made: InventedSizes,
+        variant: int,
+        pinned: Mapping[str, int],
+        invention: int,
+        choices: ArgumentChoices,
+    ) -> None:
+        self.variant, self.pinned, self.invention = variant, pinned, invention
+        self.chosen: dict[str, int] = {}
+        self.kept: dict[str, int] = {}
+        self.defaults_replaced = False
+        self.constructs = False
+        self.inside: list[str] = []
+        self._choices = choices
+        self._settings = 0  # how many of the classes that are being made only hold settings
+        self._nested: set[str] = set()  # the names that nothing but instances in arguments has
+        self._made = made
+        self._used: set[int] = set()
+
+    @property
+    def by_parameter(self) -> dict[str, int]:
+        """All, by the names of parameters."""
+        return {**self.kept, **self.chosen}
+
+    @contextlib.contextmanager
+    def within(self, name: str, *, is_config: bool) -> Iterator[None]:
+        """Choose integers for what makes the argument `name` meanwhile; a configuration has those of what reads it."""
+        self.inside.append(name)
+        self._settings += is_config
+        try:
+            yield
+        finally:
+            self._settings -= is_config
+            self.inside.pop()
+
+    def avoid(self, others: IntegerChoices) -> None:
+        """Choose no size that these have chosen: those inside of the instance whose method is called."""
+        self._used.update(others.chosen.values())
+
+    def choose(self, name: str) -> int:
+        """A size for the integer `name`: pinned, particular to the name, or distinct from all others."""
+        if not self.inside or self._settings or name in self.pinned or name_hints.particular_size(name) is not None:
+            return self._choose(name)
+        if name not in self.chosen:
+            self._nested.add(name)
+        if name not in self._nested:
+            return self._choose(name)
+        return self.choose_inner(name, self._choose(name))
+
+    def choose_inner(self, name: str, usual: int) -> int:
+        """The size of a name that belongs to the argument which is being made: the usual one, or one that fits."""
+        return self._choices.integer(".".join([*self.inside, name]), usual)
+
+    def _choose(self, name: str) -> int:
+        if name in self.pinned:
+            size = self.pinned[name]
+        elif name in self.chosen:
+            size = self.chosen[name]
+        else:
+            size = self._made.chosen[name] = self._invent(name)
+            if self.constructs:
+                self._made.places[name] = ".".join([*self.inside, name])
+        self.chosen.setdefault(name, size)
+        return size
+
+    def _invent(self, name: str) -> int:
+        if self.variant in (0, DEFAULTS_KEPT) and name in self._made.integers and not self.invention:
+            return self._made.integers[name]
+        particular = name_hints.particular_sizes(name, self.invention)
+        if particular:
+            taken = {size for other, size in self.chosen.items() if other != name}
+            distinct = [size for size in particular if size not in taken]
+            return distinct[0] if distinct and self.variant in (0, OVER_NONE) else particular[0]
+        sizes = (_CHAINS if self.variant == DIVIDING else _SIZES)[min(self.invention, len(_SIZES) - 1)]
+        if self.variant == ALL_EQUAL:
+            return sizes[0]
+        taken = {*self._used, *self._made.integers.values()}
+        free = [s for s in sizes if s not in taken]
+        size = free[0] if free else sizes[-1] + 16 * len(self._used)
+        self._used.add(size)
+        return size

@@ -1,0 +1,61 @@
+"""Arrays with values, for code that Python steers by them: `int(x[0])`, `if x.any()`, NumPy and what is built on it.
+
+The values are made up, and there are two kinds of them: what follows from one alone proves nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from shapecheck.evaluate.inputs.trials.abstract_call import Evaluate
+from shapecheck.evaluate.inputs.trials.size_assignment import UnknownSizeError
+from shapecheck.evaluate.limits import TimeLimitError, time_limit
+from shapecheck.evaluate.read_only_disk import read_only
+
+VALUES = ("", "between 0 and 1", "between -1 and 0", "between 1 and 2")
+"""What the values of arrays are, by `Trial.values`: the first has none."""
+_LEAST = (0, 0, -1, 1)
+
+_SECONDS = 1.0  # of the processor that such a run may take: nobody computes anything where arrays have no values
+_LARGEST = 4_000_000  # elements of all arrays
+_GOLDEN = (5**0.5 - 1) / 2  # multiples of it are spread evenly, and all are different
+
+
+class TooExpensiveError(UnknownSizeError):
+    """What the user's code computes is more than a check may cost."""
+
+
+def with_values(kind: int, folders: Iterable[str]) -> Evaluate:
+    """What calls a function with arrays of such values; it changes no file, and reaches nobody."""
+    protected = tuple(folders)
+
+    def evaluate(function: Callable[..., object], structs: Sequence[jax.ShapeDtypeStruct]) -> None:
+        if sum(int(np.prod(struct.shape)) for struct in structs) > _LARGEST:
+            raise TooExpensiveError("its arrays are too large to be computed")
+        try:
+            with time_limit(_SECONDS, of_processor=True), read_only(os.devnull, protected, alone=True):
+                function([_array(struct, kind) for struct in structs])
+        except TimeLimitError:
+            raise TooExpensiveError(f"it computes for more than {_SECONDS:g} seconds") from None
+
+    return evaluate
+
+
+def _array(struct: jax.ShapeDtypeStruct, kind: int) -> object:
+    if jnp.issubdtype(struct.dtype, jax.dtypes.extended):
+        keys = jax.random.split(jax.random.key(kind), int(np.prod(struct.shape)))
+        return keys.reshape(struct.shape)
+    places = np.arange(int(np.prod(struct.shape)), dtype=np.float64)
+    fractions = (0.5 + places * _GOLDEN) % 1
+    if jnp.issubdtype(struct.dtype, jnp.inexact):
+        values = fractions + _LEAST[kind]
+    elif struct.dtype == jnp.bool_:
+        values = np.floor(fractions + 1 / kind)
+    else:  # an index, mostly
+        values = (places + kind - 1) % 2
+    return jnp.asarray(values.reshape(struct.shape), struct.dtype)

@@ -1,0 +1,269 @@
+"""Functions that were seen at work, to be evaluated again alone: same callable, same statics, but free sizes.
+
+A test shows one size. Here the arrays that its call gave to a function are made anew: those that an annotation,
+comment or docstring describes by its names, others by a name for each axis; all else stays as it was.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import CodeType, FrameType
+from typing import Any
+
+import jax
+
+from shapecheck.evaluate.inputs.facts.body_shapes import axis_name
+from shapecheck.evaluate.inputs.facts.runtime_annotations import annotation_of, array_type
+from shapecheck.evaluate.inputs.facts.signature_facts import field_sizes
+from shapecheck.evaluate.inputs.trials import abstract_call
+from shapecheck.evaluate.inputs.trials.failure_reasons import is_own
+from shapecheck.evaluate.inputs.trials.size_assignment import SizeAssignment
+from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec, CallSignature
+from shapecheck.evaluate.inputs.trials.trial import BoundCall, CallSpec, Trial
+from shapecheck.evaluate.probes.describe_value import is_array, is_size
+from shapecheck.model import Assumption
+from shapecheck.shapes import Bindings, FixedDim, NamedDim, Spec, SpecError, is_variadic, match, parse_spec
+from shapecheck.worker.messages.plans import ParameterSpec
+
+_ATTEMPTS = 40
+_SECONDS = 3.0
+
+
+@dataclass(frozen=True)
+class RecordedCall:
+    """One call of a function: its arguments by parameter, tracers as abstract arrays; sizes known of its `self`."""
+
+    function: Callable[..., object]
+    arguments: Mapping[str, Any]
+    known: Mapping[str, int]
+
+    def own_sizes(self) -> frozenset[int]:
+        """The sizes of the arrays that `self` holds."""
+        try:
+            leaves = jax.tree_util.tree_leaves(self.arguments.get("self"))
+        except Exception as error:  # the user's own flattening, of what has changed since it was called
+            if is_own(error):
+                raise
+            return frozenset()
+        return frozenset(d for leaf in leaves if is_array(leaf) for d in leaf.shape if isinstance(d, int))
+
+
+def capture(function: object, frame: FrameType, known: Mapping[str, int]) -> RecordedCall | None:
+    """The call that `frame` is the beginning of; None if it cannot be made again."""
+    inner = _plain(function)
+    if getattr(inner, "__code__", None) is not frame.f_code:
+        return None
+    values = {name: frame.f_locals[name] for name in _parameters(frame.f_code) if name in frame.f_locals}
+    try:
+        arguments = jax.tree_util.tree_map(_abstract, values)
+        jax.tree_util.tree_leaves(arguments)  # which may be refused of arrays without values
+    except RecursionError:  # a list that holds itself: what stands for variables may be flattened last, by us
+        return None
+    except Exception as error:  # the user's own flattening
+        if is_own(error):
+            raise
+        return None
+    return RecordedCall(inner, arguments, known)
+
+
+def coincides(seen: RecordedCall, described: Mapping[str, ParameterSpec]) -> bool:
+    """Whether two names that its annotations or comments tell apart had one size, so that it shows too little."""
+    sizes = _sizes(seen, _matching_specs(seen, described))
+    free = [size for name, size in sizes.items() if name not in seen.known and size not in (0, 1)]
+    return len(set(free)) < len(free)
+
+
+def is_symbolic(seen: RecordedCall) -> bool:
+    """Whether some argument has a symbolic size: it is of no use for another evaluation."""
+    leaves = jax.tree_util.tree_leaves(dict(seen.arguments))
+    return any(not isinstance(d, int) for leaf in leaves if is_array(leaf) for d in leaf.shape)
+
+
+def replay_spec(
+    seen: RecordedCall,
+    described: Mapping[str, ParameterSpec],
+    pinned: Mapping[str, int],
+    claims: tuple[frozenset[str], ...] = (),
+) -> CallSpec | None:
+    """How to call it again with free sizes; None if no argument is an array."""
+    matched = _matching_specs(seen, described)
+    arrays = {name: v for name, v in seen.arguments.items() if isinstance(v, jax.ShapeDtypeStruct) and v.shape}
+    if not arrays:
+        return None
+    specs = {name: matched.get(name) or _own_names(name, value) for name, value in arrays.items()}
+    integers = {n: int(v) for n, v in seen.arguments.items() if is_size(v) and isinstance(v, int)}
+    fields = field_sizes(seen.arguments.get("self"))
+    sizes = _sizes(seen, specs)
+    # An axis of one, or of none, is likely to be so on purpose: for broadcasting, or because there is nothing.
+    kept = {name: size for name, size in sizes.items() if size in (0, 1)}
+    known = {**kept, **seen.known, **integers, **pinned}
+    texts = list(specs.values())
+    stays = _fixed_sizes(seen, specs)
+    lasting = [Assumption("follows", name, "", "given") for name in sorted(specs.keys() - matched.keys())]
+    lasting += [
+        Assumption("follows", name, str(size), "given")
+        for name, size in sizes.items()
+        if size in stays and name not in known
+    ]
+
+    lasting += [Assumption("size", name, str(size), "given") for name, size in kept.items() if name not in seen.known]
+
+    def prepare(trial: Trial) -> BoundCall:
+        assignment = SizeAssignment(
+            trial.mode, known, texts, trial.substitution, trial.variant, trial.rank, multiples=trial.multiples
+        )
+        given = dict(seen.arguments)
+        for name, text in specs.items():
+            shape = assignment.array(text, "Float", name).shape
+            given[name] = jax.ShapeDtypeStruct(shape, arrays[name].dtype)
+        args, kwargs = _call(seen.function, given)
+        chosen = assignment.chosen_sizes()
+        return BoundCall(
+            call=functools.partial(abstract_call.run_abstractly, seen.function, *args, **kwargs),
+            chosen=chosen,
+            integers={**fields, **known},
+            own=frozenset(stays | seen.own_sizes()),
+            shared=tuple((name, str(fields[name])) for name, _ in chosen if name in fields),
+        )
+
+    return CallSpec(
+        prepare=prepare,
+        signature=CallSignature(tuple(ArgumentSpec(name, text) for name, text in specs.items()), claims, seen.function),
+        certain=not _takes_functions(seen),  # which give back the sizes that their own caller has in mind
+        ranks=(_rank(specs, arrays),),
+        lasting=tuple(lasting),
+        attempts=_ATTEMPTS,
+        seconds=_SECONDS,
+    )
+
+
+def _matching_specs(seen: RecordedCall, described: Mapping[str, ParameterSpec]) -> dict[str, str]:
+    """Parameter -> the spec that describes it, if the array that was seen is as it says."""
+    matched: dict[str, str] = {}
+    memo = Bindings()
+    parameters = inspect.signature(seen.function).parameters
+    for name, parameter in parameters.items():
+        value = seen.arguments.get(name)
+        if not isinstance(value, jax.ShapeDtypeStruct):
+            continue
+        annotation = annotation_of(seen.function, name, parameter.annotation)
+        types = map(array_type, (annotation, *typing.get_args(annotation)))
+        texts = [each.shape for each in types if each is not None]
+        if not texts and name in described and not (described[name].vague or described[name].prose):
+            texts = [described[name].spec]
+        shape = tuple((d,) for d in value.shape if isinstance(d, int))
+        sizes = {known: (size,) for known, size in seen.known.items()}
+        for text in texts if len(shape) == len(value.shape) else ():
+            result = match(_spec(text), shape, memo, env=sizes, count=1)
+            if result.ok:
+                matched[name], memo = text, result.bindings
+                break
+    return matched
+
+
+def _spec(text: str) -> Spec:
+    try:
+        return parse_spec(text)
+    except SpecError:  # jaxtyping takes more than can be evaluated
+        return Spec((FixedDim(-1),))
+
+
+def _sizes(seen: RecordedCall, specs: Mapping[str, str]) -> dict[str, int]:
+    """The size that each name of a plain axis was seen with."""
+    found: dict[str, int] = {}
+    for name, text in specs.items():
+        shape, dims = seen.arguments[name].shape, parse_spec(text).dims
+        behind = next((i for i, dim in enumerate(dims) if is_variadic(dim)), len(dims))
+        ahead = len(dims) - behind - 1  # axes behind the variadic one are counted from the end
+        pairs = [*zip(dims[:behind], shape, strict=False)]
+        pairs += [*zip(dims[len(dims) - ahead :], shape[len(shape) - ahead :], strict=False)] if ahead > 0 else []
+        for dim, size in pairs:
+            if isinstance(dim, NamedDim) and isinstance(size, int):
+                found.setdefault(dim.name, size)
+    return found
+
+
+def _fixed_sizes(seen: RecordedCall, specs: Mapping[str, str]) -> set[int]:
+    """The sizes of what stays as it was, beside the instance: other arguments, and what the function reaches."""
+    rest = [v for n, v in seen.arguments.items() if n not in specs and n != "self"]
+    leaves = jax.tree_util.tree_leaves([*rest, *_closure_values(seen.function)])
+    sizes = {d for leaf in leaves if is_array(leaf) for d in leaf.shape if isinstance(d, int)}
+    sizes |= {leaf for leaf in leaves if isinstance(leaf, int) and not isinstance(leaf, bool)}
+    return sizes - {0, 1}
+
+
+def _takes_functions(seen: RecordedCall) -> bool:
+    """Whether some argument is a function of the user's."""
+    leaves = jax.tree_util.tree_leaves([v for n, v in seen.arguments.items() if n != "self"])
+    functions = (each for each in leaves if inspect.isroutine(each) or isinstance(each, functools.partial))
+    return any(not str(getattr(each, "__module__", "")).startswith("jax") for each in functions)
+
+
+def _closure_values(function: Callable[..., object]) -> list[object]:
+    """The arrays and numbers that a function closes over, or finds among the variables of its module."""
+    code, cells = getattr(function, "__code__", None), getattr(function, "__closure__", None) or ()
+    names = code.co_names if code is not None else ()
+    found = [function.__globals__[name] for name in names if name in getattr(function, "__globals__", {})]
+    for cell in cells:
+        try:
+            found.append(cell.cell_contents)
+        except ValueError:  # not assigned yet
+            continue
+    return [each for each in found if is_array(each) or type(each) is int]
+
+
+def _own_names(name: str, value: jax.ShapeDtypeStruct) -> str:
+    """A name for each axis. An axis of one, or of none, is likely to be so on purpose."""
+    return " ".join(str(d) if d in (0, 1) else axis_name(f"{name}_", i) for i, d in enumerate(value.shape))
+
+
+def _rank(specs: Mapping[str, str], arrays: Mapping[str, jax.ShapeDtypeStruct]) -> int:
+    """How many axes the variadic dims had."""
+    for name, text in specs.items():
+        dims = parse_spec(text).dims
+        if any(map(is_variadic, dims)):
+            return max(0, len(arrays[name].shape) - sum(not is_variadic(d) for d in dims))
+    return 1
+
+
+def _call(function: Callable[..., object], given: Mapping[str, Any]) -> tuple[list[object], dict[str, object]]:
+    args: list[object] = []
+    kwargs: dict[str, object] = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name not in given:
+            continue
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            args += given[name]
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            kwargs.update(given[name])
+        elif parameter.kind is parameter.KEYWORD_ONLY:
+            kwargs[name] = given[name]
+        else:
+            args.append(given[name])
+    return args, kwargs
+
+
+def _abstract(leaf: object) -> object:
+    if isinstance(leaf, jax.core.Tracer):
+        return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype)
+    return leaf
+
+
+def _parameters(code: CodeType) -> Sequence[str]:
+    count = code.co_argcount + code.co_kwonlyargcount
+    count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    return code.co_varnames[:count]
+
+
+def _plain(function: Any) -> Any:
+    """The function inside of descriptors and decorators."""
+    for name in ("__func__", "fget", "func", "method"):
+        function = getattr(function, name, function) if not inspect.isfunction(function) else function
+    try:
+        return inspect.unwrap(function)
+    except ValueError:
+        return function

@@ -1,0 +1,397 @@
+"""Values made from annotations and names."""
+
+from __future__ import annotations
+
+import collections.abc
+import contextlib
+import enum
+import functools
+import itertools
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal, Union
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from shapecheck.evaluate.framework_protocol import is_holder, key_maker
+from shapecheck.evaluate.inputs.facts import name_hints
+from shapecheck.evaluate.inputs.facts.body_shapes import BodyShape, axis_names, with_named_axes
+from shapecheck.evaluate.inputs.facts.random_keys import key_types
+from shapecheck.evaluate.inputs.facts.runtime_annotations import (
+    MISSING,
+    array_type,
+    is_array_type,
+    is_dtype_class,
+    is_plain_array,
+    of_several_ranks,
+    preference,
+    typed_dict_entries,
+)
+from shapecheck.evaluate.inputs.synthesis.made_callables import MadeCallable
+from shapecheck.evaluate.inputs.synthesis.made_integers import IntegerChoices
+from shapecheck.evaluate.inputs.trials.abstract_call import (
+    LazyCall,
+    activation,
+    embed_numbers,
+    initialise,
+    reduction,
+    total,
+)
+from shapecheck.evaluate.inputs.trials.choices import NO_OPTIONS, ArgumentChoices, Keys, Options, axes_text
+from shapecheck.evaluate.inputs.trials.size_assignment import SizeAssignment
+from shapecheck.model.assumption import KEEPS_NO_AXIS, MADE_FUNCTION, AssumptionKind
+from shapecheck.shapes import parse_spec
+from shapecheck.worker.messages.plans import ParameterSpec
+
+_STAND_INS = (
+    ("keeps shapes", activation),
+    ("reduces an axis", reduction),
+    ("adds an axis", embed_numbers),
+    (KEEPS_NO_AXIS, total),
+)
+_ITEMS = 3  # of an iterator that is made up
+_LENGTH, _OTHER_LENGTHS = 2, (1, 3)  # of a sequence that is made up
+INVENTIONS = len(_STAND_INS)
+"""How often what nothing describes can be made up otherwise; from the second time on arrays and integers are alike."""
+
+
+class CannotSynthesiseError(Exception):
+    """No value can be made for a parameter; the text says which, and why.
+
+    `parameters` are all of that function, `cfg.depth` if it is one of `cfg`; a constructor has them if `constructing`.
+    If it was called and raised, `options` are what could be chosen otherwise, and `trace` how far it came.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        parameters: tuple[str, ...] = (),
+        *,
+        constructing: bool = False,
+        options: Options = NO_OPTIONS,
+        trace: tuple[int, ...] = (),
+    ) -> None:
+        super().__init__(text)
+        self.parameters, self.constructing = parameters, constructing
+        self.options, self.trace = options, trace
+
+
+class NotCalledError(CannotSynthesiseError):
+    """No call in the project writes out what is wanted."""
+
+
+class ValueSynthesis:
+    """Makes values of annotated types: arrays under one assignment of sizes, objects of classes by `instance`.
+
+    `inventions` are those of which nothing says the shape. Another invention has others in their place, so that what
+    depends on them shows.
+    """
+
+    def __init__(
+        self,
+        assignment: SizeAssignment,
+        integers: IntegerChoices,
+        instance: Callable[[type, str], object],
+        keys: Keys,
+        choices: ArgumentChoices,
+    ) -> None:
+        self.assignment, self.integers, self._instance, self.keys = assignment, integers, instance, keys
+        self.choices = choices
+        self.inventions: dict[tuple[AssumptionKind, str], str] = {}
+        self.lengths: set[int] = set()  # of sequences, of which nobody says how long they are
+        self.beside: tuple[str, ...] = ()  # the parameters of the function that values are made for
+        self._leaf: ParameterSpec | None = None
+        self._dicts: list[object] = []  # the types of those that are made just now
+        self._types: Mapping[object, object] = {}  # what type variables stand for in the class that is constructed
+
+    @contextlib.contextmanager
+    def alike(self, described: ParameterSpec) -> Iterator[None]:
+        """Let plain arrays be as `described` meanwhile: they are the leaves of an instance, which share its shape."""
+        before, self._leaf = self._leaf, described
+        try:
+            yield
+        finally:
+            self._leaf = before
+
+    def invent(self, kind: AssumptionKind, name: str, value: str) -> None:
+        """Note that a value was made up, of which nothing says the shape."""
+        self.inventions[kind, name] = value
+
+    def value(self, annotation: object, name: str, *, constructing: bool = False) -> object:
+        """A value of the annotated type, by type first and then by name."""
+        origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+        if annotation in (MISSING, Any):
+            return self._by_name(name, constructing)
+        if origin is typing.Annotated or origin in (typing.Final, typing.ClassVar):
+            return self.value(arguments[0], name)
+        if isinstance(annotation, typing.TypeVar):
+            if annotation in self._types:
+                return self.value(self._types[annotation], name)
+            return self.value(annotation.__bound__ or (annotation.__constraints__ or (Any,))[0], name)
+        if origin in (Union, types.UnionType):
+            return self.key(annotation, name) if all(key_types(annotation)) else self._union(arguments, name)
+        if origin is Literal:
+            return arguments[0]
+        if (array := array_type(annotation)) is not None:
+            spec = with_named_axes(array.shape, name)
+            if spec != array.shape:
+                self.invent("sizes", name, "any")
+            return self.assignment.array(spec, array.dtype, name)
+        if origin in (tuple, list, collections.abc.Sequence, collections.abc.Iterable, collections.abc.Collection):
+            return self._sequence(origin, arguments, name)
+        if origin in (collections.abc.Iterator, collections.abc.Generator) and arguments:
+            return LazyCall(iter, [[self.value(arguments[0], name) for _ in range(_ITEMS)]], {})
+        if origin in (dict, collections.abc.Mapping) and len(arguments) == 2 and arguments[0] is str:
+            return {"a": self.value(arguments[1], name)}
+        if (entries := typed_dict_entries(annotation)) is not None:
+            return self._entries(annotation, entries)
+        if annotation is dict or origin in (dict, collections.abc.Mapping):
+            self.invent("value", name, "an empty dict")  # what looks for something in it ends there
+            return {}
+        if origin is type and arguments and isinstance(arguments[0], type):
+            return arguments[0]
+        if origin is collections.abc.Callable or annotation in (Callable, collections.abc.Callable):
+            return self._callable(arguments, name)
+        if annotation is type(None) or annotation is None:
+            return None
+        if annotation is collections.abc.Hashable and name.endswith("axis_name"):
+            return "batch"
+        return self._plain(annotation, name) if origin is None else self._generic(origin, arguments, name)
+
+    def _entries(self, annotation: object, entries: Mapping[str, object]) -> dict[str, object]:
+        """The dict that a TypedDict describes, also with the entries that need not be there."""
+        if annotation in self._dicts:
+            raise CannotSynthesiseError(f"{getattr(annotation, '__name__', annotation)} holds itself")
+        self._dicts.append(annotation)
+        try:
+            return {key: self.value(entry, key) for key, entry in entries.items()}
+        finally:
+            self._dicts.pop()
+
+    def _generic(self, origin: Any, arguments: Sequence[object], name: str) -> object:
+        """An instance of a generic class, for these types."""
+        if isinstance(origin, type) and is_holder(origin) and len(arguments) == 1:
+            return LazyCall(origin, [self.value(arguments[0], name)], {})
+        before = self._types
+        meant = [before.get(each, each) if isinstance(each, typing.TypeVar) else each for each in arguments]
+        pairs = zip(getattr(origin, "__parameters__", ()), meant, strict=False)
+        self._types = {**before, **{each: one for each, one in pairs if not isinstance(one, typing.TypeVar)}}
+        try:
+            return self.value(origin, name)
+        finally:
+            self._types = before
+
+    def _callable(self, arguments: Sequence[object], name: str) -> Callable[..., object]:
+        """A function that gives what its annotation promises, else one that keeps shapes."""
+        if len(arguments) == 2 and is_array_type(arguments[1]):
+            taken = arguments[0] if isinstance(arguments[0], list) else ()
+            try:
+                return self.made_callable(
+                    dict(zip(map(str, itertools.count()), taken, strict=False)), arguments[1], name
+                )
+            except CannotSynthesiseError:
+                pass
+        if name_hints.is_activation(name):
+            return activation
+        if name_hints.is_initializer(name):
+            return initialise
+        # What it does to shapes is made up: what follows from it proves nothing against a claim.
+        what, function = _STAND_INS[self.integers.invention]
+        self.invent("value", name, f"{MADE_FUNCTION} {what}")
+        return function
+
+    def made_callable(self, taken: Mapping[str, object], given: object, name: str) -> Callable[..., object]:
+        """A function that takes and gives what annotations say. Raises CannotSynthesiseError."""
+        usual = self.value(given, name)
+        if any(isinstance(leaf, LazyCall) for leaf in jax.tree_util.tree_leaves(usual)):
+            raise CannotSynthesiseError(f"nothing says what `{name}` gives")
+        # A function, and no object: it may be compared with others, or looked at for its parameters.
+        return functools.partial(MadeCallable(taken, given, usual))
+
+    def _plain(self, annotation: object, name: str) -> object:
+        label = getattr(annotation, "__name__", str(annotation))
+        if annotation is bool:
+            return False
+        if annotation in (int, np.integer):
+            return self.integers.choose(name)
+        if annotation is float:
+            return name_hints.number(name)
+        if isinstance(annotation, type) and issubclass(annotation, np.number) and label[-1:].isdigit():
+            if issubclass(annotation, np.integer):
+                return annotation(self.integers.choose(name))
+            return np.asarray(name_hints.number(name), annotation)[()]
+        if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
+            return next(iter(annotation))
+        if (maker := key_maker(annotation, "")) is not None:
+            return LazyCall(maker, [0], {})
+        if label in ("PRNGKeyArray", "KeyArray") or name_hints.is_key(name, self.beside):
+            return self.key(annotation, name)
+        if label in ("DTypeLike", "DType", "dtype"):
+            return jnp.float32
+        if any(c.__name__ == "PyTree" for c in getattr(annotation, "__mro__", ())):
+            return self._pytree(annotation, name)
+        if annotation is str and name.endswith("axis_name"):
+            return "batch"
+        if annotation is str:
+            return self._text(name)
+        if (numbers := is_dtype_class(annotation)) is not None:
+            return self._plain_array((numbers,), name)
+        if isinstance(annotation, type) and annotation not in (jax.Array, np.ndarray, object):
+            return self._instance(annotation, name)
+        if is_plain_array(annotation):
+            return self._plain_array((), name)
+        raise CannotSynthesiseError(f"nothing says the shape of `{name}`")
+
+    def _text(self, name: str) -> str:
+        """A text that nothing says anything of, such as a label: its own name, so that all are different."""
+        if name_hints.is_place(name):
+            raise CannotSynthesiseError(f"`{name}: str` has no default")
+        text = f"another_{name}" if self.integers.invention else name
+        self.invent("value", name, repr(text))
+        return text
+
+    def _by_name(self, name: str, constructing: bool) -> object:
+        if constructing and (maker := key_maker(MISSING, name)) is not None:
+            return LazyCall(maker, [0], {})
+        if name_hints.is_key(name, self.beside):
+            return self.key(MISSING, name)
+        if name_hints.flag(name) is not None:
+            flag = name_hints.flag(name) is not bool(self.integers.invention)
+            self.invent("value", name, str(flag))  # `train` may be data
+            return flag
+        if name.endswith("axis_name"):
+            return "batch"
+        if name_hints.is_dtype(name):
+            return jnp.float32
+        if name_hints.is_count(name) or (constructing and name_hints.is_size_like(name) and len(name) > 1):
+            return self.integers.choose(name)
+        raise CannotSynthesiseError(f"`{name}` has no annotation, and no comment or docstring describes it")
+
+    def _pytree(self, annotation: object, name: str) -> object:
+        leaf = getattr(annotation, "leaftype", Any)
+        if name == "args":  # by the custom of differential equation and optimisation libraries
+            return None
+        try:
+            return self.value(leaf, name)
+        except CannotSynthesiseError:
+            # Any pytree will do, so one array; but what follows from its shape proves nothing against a claim.
+            axes = 1 + bool(self.integers.invention)
+            self.invent("rank", name, axes_text(axes))
+            return self.assignment.array(" ".join("_" * axes), "Float", name)
+
+    def _union(self, members: Sequence[object], name: str) -> object:
+        if any(is_plain_array(m) for m in members):
+            return self.key(MISSING, name) if name_hints.is_key(name, self.beside) else self._plain_array(members, name)
+        if type(None) in members and not any(is_array_type(m) for m in members):
+            return None
+        problem: CannotSynthesiseError | None = None
+        members = sorted(members, key=preference)
+        if several := of_several_ranks(members):
+            chosen = several[self.choices.member(self.place(name), tuple(several))]
+            members.sort(key=lambda member: member is not chosen)
+        for member in members:
+            try:
+                return self.value(member, name)
+            except CannotSynthesiseError as error:
+                problem = problem or error
+        raise problem or CannotSynthesiseError(f"`{name}` is an empty union")
+
+    def _plain_array(self, members: Sequence[object], name: str) -> object:
+        """An array that nothing describes: a number where that may stand for it, else one of a guessed rank.
+
+        What follows from the guess may confirm a claim, and proves nothing against it.
+        """
+        if self._leaf is not None:
+            return self.assignment.array(self._leaf.spec, self._leaf.dtype, name)
+        chosen = self.choices.axes(self.place(name), self.assignment.variadic_rank)
+        if (float in members or int in members) and not self.integers.invention and chosen is None:
+            self.invent("rank", name, axes_text(0))  # as an array without axes
+            return name_hints.number(name) if float in members else self.integers.choose(name)
+        return self._of_rank(name, chosen, self.assignment.variadic_rank, "")
+
+    def number_or_array(self, name: str) -> object:
+        """What nothing describes but that it is computed with: a number, or an array of two axes that fits anywhere."""
+        if not self.integers.invention:
+            self.invent("rank", name, axes_text(0))
+            return name_hints.number(name)
+        self.invent("rank", name, axes_text(2))
+        return self.assignment.array("1 1", "Float", name)
+
+    def _of_rank(self, name: str, chosen: int | None, usual: int, dtype: str) -> object:
+        """An array of the number of axes that was chosen, or else of the usual one, of which nothing says so."""
+        axes = usual + bool(self.integers.invention) if chosen is None else chosen
+        if chosen is None:
+            self.invent("rank", name, axes_text(axes))
+        else:
+            self.invent("sizes", name, "any")
+        dtype = dtype or self.usual_dtype(name)
+        # What a constructor is given is mostly alike: a mean and a deviation, limits, weights and what they weigh.
+        inside = self.integers.constructs or self.integers.inside
+        spec = axis_names("given" if inside else name, axes)
+        return self.choices.note(self.place(name), self.assignment.array(self._perhaps_square(name, spec), dtype, name))
+
+    def of_axes(self, name: str, axes: int, dtype: str, sizes: Sequence[int] = ()) -> object:
+        """An array of so many axes, of any size; if that does not go, with the sizes that somebody gave it."""
+        written = axis_names(name, axes)
+        others = (" ".join([*written.split()[:-1], str(sizes[-1])]), " ".join(map(str, sizes))) if sizes else ()
+        spec = self._perhaps_square(name, written, others)
+        return self.choices.note(self.place(name), self.assignment.array(spec, dtype or self.usual_dtype(name), name))
+
+    def _perhaps_square(self, name: str, spec: str, others: tuple[str, ...] = ()) -> str:
+        """A spec of nobody's sizes, which may all be equal, or as the `others` are."""
+        dims = spec.split()
+        square = (" ".join(dims[:1] * len(dims)),) if len(dims) > 1 else ()
+        return self.choices.spec(self.place(name), spec, (*others, *square))
+
+    def usual_dtype(self, name: str) -> str:
+        """The dtype chosen for an array of which nothing says it, as one of jaxtyping's; "" for that of its name."""
+        is_attended = name_hints.is_key(name) and not name_hints.is_key(name, self.beside)
+        if is_attended:
+            return self.choices.dtype(self.place(name), "float32") or "Float"
+        return self.choices.dtype(self.place(name), name_hints.array_dtype(name))
+
+    def place(self, name: str) -> str:
+        """An argument's name, behind those of what holds it."""
+        return ".".join([*self.integers.inside, name])
+
+    def as_taken(self, name: str, shape: BodyShape) -> object:
+        """An array as the body of a function takes it, of which nothing else says the shape."""
+        if shape.exact:
+            dtype = shape.dtype or self.usual_dtype(name)
+            array = self.assignment.array(self._perhaps_square(name, shape.spec), dtype, name)
+            if not shape.named:
+                self.invent("sizes", name, "any")
+            return self.choices.note(self.place(name), array)
+        least = len(parse_spec(shape.spec).dims)
+        usual = max(least - 1 + self.assignment.variadic_rank, least)
+        return self._of_rank(name, self.choices.axes(self.place(name), usual, least), usual, shape.dtype)
+
+    def _sequence(self, origin: object, arguments: Sequence[object], name: str) -> object:
+        if origin is tuple and arguments and Ellipsis not in arguments:
+            return tuple(self.value(a, f"{name}") for a in arguments)
+        element = arguments[0] if arguments else Any
+        length = self.choices.length(self.place(name), _LENGTH, _OTHER_LENGTHS)
+        if element is int and name_hints.particular_size(name) is None:  # such as the widths of layers: all differ
+            # None of them has the name alone, which a dim may mean for how many there are.
+            first = name if name in self.integers.pinned else f"{name}[0]"
+            names = (first, *(f"{name}[{number}]" for number in range(1, length)))
+            values: list[object] = [self.integers.choose(each) for each in names]
+        elif element is str:  # names of several things
+            values = [self._text(name), *(self._text(f"{name}[{number}]") for number in range(1, length))]
+        else:
+            values = [self.value(element, name) for _ in range(length)]
+        self.lengths.add(len(values))
+        return values if origin is list else tuple(values)
+
+    def key(self, annotation: object, name: str) -> object:
+        """A random key, or several, as the annotation says; of its kind if it says that."""
+        new, old = key_types(annotation)
+        self.keys.open |= (new is None) == (old is None)
+        other = self.keys.choice == "other kind"
+        struct = (old if other else new) or new or old
+        if struct is None:
+            return self.assignment.key(typed=other)
+        return self.assignment.array(struct.shape, struct.dtype, name)

@@ -1,0 +1,202 @@
+"""What can be chosen otherwise of arguments that are made up: a number of axes, a kind of number, `None` or a value.
+
+Nothing says how many axes an array has that nobody describes, nor whether an argument that may be left out can be.
+Where the first choice does not evaluate, the search takes others. A choice is text: `2 axes`, `int32`, `given`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, Protocol, TypeVar
+
+from shapecheck.model import Assumption
+from shapecheck.model.assumption import AssumptionKind
+
+Choices = tuple[tuple[str, str], ...]
+"""Arguments, by place and kind, and what was chosen for each: `("self.logits value", "given")`."""
+
+GIVEN: Final = "given"
+OTHER_SIZE: Final = "another size"
+DTYPES: Final[Mapping[str, str]] = {"float32": "Float", "int32": "Int", "bool": "Bool"}
+_MOST_AXES = 4
+_WORD = re.compile(r"[^\W\d]\w*")
+_NUMBER = re.compile(r"\d+")
+
+
+class _HasShape(Protocol):
+    @property
+    def shape(self) -> Sequence[object]: ...
+
+
+_Array = TypeVar("_Array", bound=_HasShape)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What could be chosen for each argument instead, by place and kind; and by place the sizes of the arrays made.
+
+    `integers` are those that only instances in arguments take, each of which may be any other.
+    """
+
+    others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    sizes: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    integers: Mapping[str, int] = field(default_factory=dict)
+
+    def __add__(self, more: Options) -> Options:
+        return Options({**self.others, **more.others}, {**self.sizes, **more.sizes}, {**self.integers, **more.integers})
+
+    def named_in(self, text: str, arrays: Collection[str]) -> list[str]:
+        """The keys of what a failure names: by its words, by the arrays on its line, by sizes in its text first."""
+        words, numbers = set(_WORD.findall(text)), set(_NUMBER.findall(text))
+
+        def order(key: str) -> int:
+            place = key.partition(" ")[0]
+            if numbers & self.sizes.get(place, frozenset()):
+                return 0
+            name = place.rpartition(".")[2]
+            return 1 if name in words or name in arrays else 2
+
+        return sorted(self.others, key=order)
+
+
+NO_OPTIONS: Final = Options()
+
+
+class ArgumentChoices:
+    """The choices of one making of arguments, and in `options` what could be chosen instead.
+
+    Arguments of a constructor have their names behind `self.`, those of a configuration behind its own name.
+    """
+
+    def __init__(self, chosen: Choices = (), prefix: str = "") -> None:
+        self.prefix = prefix
+        self._others: dict[str, tuple[str, ...]] = {}
+        self._sizes: dict[str, frozenset[str]] = {}
+        self._integers: dict[str, int] = {}
+        self._chosen = dict(chosen)
+
+    @property
+    def options(self) -> Options:
+        """What could be chosen otherwise, until now."""
+        return Options(self._others, self._sizes, self._integers)
+
+    def note(self, place: str, array: _Array) -> _Array:
+        """An array that was made for a place."""
+        self._sizes[f"{self.prefix}{place}"] = frozenset(map(str, array.shape))
+        return array
+
+    def integer(self, place: str, usual: int) -> int:
+        """The size chosen for an integer of an instance, else the usual one."""
+        key = f"{self.prefix}{place}"
+        chosen = int(self._chosen.get(integer_key(key), usual))
+        self._integers[key] = chosen
+        return chosen
+
+    def is_given(self, place: str) -> bool:
+        """Whether an argument that may be left out is given."""
+        return self._choose(f"{place} value", "left out", (GIVEN,)) == GIVEN
+
+    def axes(self, place: str, usual: int, least: int = 0) -> int | None:
+        """The number of axes chosen for an array that needs so many at `least`; None leaves it at the usual one."""
+        options = tuple(axes_text(number) for number in range(least, _MOST_AXES + 1) if number != usual)
+        chosen = self._choose(f"{place} rank", "", options)
+        return int(chosen.split()[0]) if chosen else None
+
+    def dtype(self, place: str, usual: str) -> str:
+        """The dtype chosen for an array of which nothing says it, as one of jaxtyping's; "" for the `usual` one."""
+        return DTYPES.get(self._choose(f"{place} dtype", "", tuple(each for each in DTYPES if each != usual)), "")
+
+    def spec(self, place: str, written: str, others: tuple[str, ...]) -> str:
+        """One of the shapes that are written of an array."""
+        return self._choose(shape_key(place), written, others)
+
+    def member(self, place: str, members: tuple[str, ...]) -> str:
+        """One of the members of a union of arrays that have different numbers of axes."""
+        return self._choose(f"{place} member", members[0], members[1:])
+
+    def length(self, place: str, usual: int, others: tuple[int, ...]) -> int:
+        """How long a sequence is of which nobody says that."""
+        return int(self._choose(f"{place} length", str(usual), tuple(map(str, others))))
+
+    def text(self, place: str, texts: tuple[str, ...]) -> str:
+        """One of the texts that the code knows."""
+        return self._choose(f"{place} text", texts[0], texts[1:])
+
+    def _choose(self, key: str, usual: str, options: tuple[str, ...]) -> str:
+        key = f"{self.prefix}{key}"
+        if key in self._chosen:
+            return self._chosen[key]
+        if options:
+            self._others[key] = options
+        return usual
+
+
+def shape_key(place: str) -> str:
+    """The key of the choice among several shapes of an argument."""
+    return f"{place} shape"
+
+
+def integer_key(place: str) -> str:
+    """The key of the choice of an integer of an instance in an argument."""
+    return f"{place} integer"
+
+
+def is_value_key(key: str) -> bool:
+    """Whether it is the key of the choice whether an argument that may be left out is given."""
+    return key.endswith(" value")
+
+
+def is_rank_key(key: str) -> bool:
+    """Whether it is the key of the choice of an array's number of axes."""
+    return key.endswith(" rank")
+
+
+def is_member_key(key: str) -> bool:
+    """Whether it is the key of the choice of a member of a union."""
+    return key.endswith(" member")
+
+
+def is_length_key(key: str) -> bool:
+    """Whether it is the key of the choice of a sequence's length."""
+    return key.endswith(" length")
+
+
+def is_case_key(key: str) -> bool:
+    """Whether it is the key of a choice for each of which a claim has to hold."""
+    return key.endswith((" shape", " default"))
+
+
+def default_key(name: str) -> str:
+    """The key of the choice whether an integer of the call keeps its default."""
+    return f"{name} default"
+
+
+def one_key(name: str) -> str:
+    """The key of the choice that an integer of the call is 1."""
+    return f"{name} one"
+
+
+def axes_text(count: int) -> str:
+    """`1 axis`, `2 axes`."""
+    return f"{count} axis" if count == 1 else f"{count} axes"
+
+
+def as_assumption(key: str, choice: str, *, is_needed: bool) -> Assumption:
+    """A choice as an assumption: the code's own where it runs with no other, or where the source says that it may."""
+    place, _, what = key.rpartition(" ")
+    kinds: Mapping[str, AssumptionKind] = {"rank": "rank", "dtype": "dtype", "integer": "size"}
+    is_written = is_needed or what in ("value", "shape", "text", "default")
+    return Assumption(kinds.get(what, "value"), place, choice, "written" if is_written else "invented")
+
+
+KeyChoice = Literal["usual", "other kind", "left out"]
+
+
+class Keys:
+    """Which keys are made up: `optional` if one was that may be left out, `open` if the kind of one is a guess."""
+
+    def __init__(self) -> None:
+        self.choice: KeyChoice = "usual"
+        self.optional = self.open = False

@@ -1,0 +1,402 @@
+"""Why an evaluation ended: a shape error of JAX, a value that only a real run has, or anything else."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import linecache
+import os
+import re
+import tempfile
+import traceback
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from types import FrameType
+
+import jax
+import numpy as np
+
+from shapecheck.evaluate.framework_protocol import loaded_frameworks, packages
+from shapecheck.evaluate.inputs.trials.size_assignment import UnknownSizeError
+from shapecheck.evaluate.jax_internals import VALUE_WORDS, is_machinery, public_name
+from shapecheck.evaluate.limits import ReadOnlyError, TimeLimitError
+from shapecheck.evaluate.probes.absent_packages import AbsentPackageError
+from shapecheck.evaluate.probes.describe_value import describe, is_array
+from shapecheck.evaluate.probes.recorder import Recorder
+from shapecheck.model import ArrayValue, Failure, Frame
+from shapecheck.model.observation import FailureKind
+
+_LIBRARIES = frozenset({"jax", "jaxlib", "numpy", "einops", "opt_einsum", "optax"})
+_SHAPE_WORDS = re.compile(
+    r"shape|dimension|broadcast|axis|axes|rank|\bndim\b|size of label|contracting|concatenate|einsum|einops|"
+    r"incompatible types for matmul|operand \d|got \d+ and \d+|must (?:be|have) equal|divide evenly|too many indices|"
+    r"unpack",
+    re.IGNORECASE,
+)
+# Devices, and how arrays lie on them: what the machine has, and what arrays that somebody else gives would bring along.
+_DEVICES = re.compile(
+    r"number of (?:\w+ )?devices|device_count|\d (?:\w+ )*devices?\b|(?:available|local|enough|any) devices|"
+    r"device (?:count|assignment)",
+    re.IGNORECASE,
+)
+_PLACEMENT = re.compile(
+    r"\bmesh(?:es)?\b|sharding|\b(?:in|out)_specs\b|RESOURCE_EXHAUSTED|out of memory|unknown backend|"
+    r"\bplatforms?\b|\b(?:gpu|tpu|cuda|rocm)\b",
+    re.IGNORECASE,
+)
+# An axis whose size was left out: a choice of ours, where an integer may be None.
+_NO_SIZE = re.compile(r"sequences of concrete values of integer type, got .*\bNone\b")
+_TRACED_SIZE = re.compile(r"sequences of concrete values of integer type, got .*Tracer\b")
+_TRACER = re.compile(r"\b\w*Tracer\b")
+_TRACED = re.compile(r"traced array with shape (\S+?)\.?(?:\s|$)")
+_ARRAY_LIBRARIES = ("jax", "jaxlib", "numpy")
+_LONGEST = 100_000  # characters of a message that are looked at
+_LONGEST_LINE = 1000  # characters of one of its lines
+_LONGEST_NAME = 100  # characters of an exception's name
+_RECURSION = 20  # turns of a function that recurs; others stand in a traceback a few times at most
+# What users' tests call raises in their name.
+_CALLED_BY_TESTS = ("shapecheck.evaluate.live.shapes_fixture", "shapecheck.evaluate.live.signature_check")
+# Its functions that stand in the place of methods of JAX's own.
+_CONSTANTS = "shapecheck.evaluate.probes.constant_values"
+_PASSING_ON = frozenset({"process_and_note", "value_of", "method"})
+_CALLING = frozenset({"invoke", "call", "called", "run", "traced", "force", "under", "initialise"})
+_REMEDIES = {
+    "MemoryError": " (--memory sets the limit)",
+    "SystemExit": ' (guard what shall not run on import with `if __name__ == "__main__":`)',
+}
+_MORE_DEVICES = " (XLA_FLAGS=--xla_force_host_platform_device_count=N in the environment lets the checker have N)"
+_UNFIT = re.compile(
+    r"(<lambda>|\w+)\S*\(\) (?:missing|takes|got an unexpected|got multiple|got some|should return None)"
+)
+_FOLDER = r"[^\s'\"]*/shapecheck-(?:\d+-\d*-)?[a-z0-9_]{8}(?:/\d+)?/"  # of ours
+_TEMPORARY = re.escape(os.path.join(tempfile.gettempdir(), tempfile.gettempprefix()))
+_BY_CHANCE = (
+    (re.compile(r"\b0x[0-9a-f]{6,}\b"), "0x..."),
+    (re.compile(_FOLDER + "here/"), ""),  # which stands for the working directory
+    (re.compile(_FOLDER + r"temporary/([^\s/'\"]*?)\d*(?=[\s/'\"]|$)"), r"<temporary folder>/\1"),  # pytest counts
+    (re.compile(_FOLDER), "<temporary folder>/"),
+    (re.compile(rf"(?<![\w/]){_TEMPORARY}[a-z0-9_]{{8}}\b"), "<temporary folder>"),
+)
+_ANNOUNCED = 6  # lines that one which ends with a colon may announce
+_VALUE_TYPES = frozenset({"InconclusiveDimensionOperation", "UnexpectedDimVar", "NonConcreteBooleanIndexError"})
+
+
+def explain(error: BaseException, recorder: Recorder) -> Failure:
+    """The failure behind `error`, with the deepest line of the user's code that it came through."""
+    frames = _frames(error)
+    for file in {frame.f_code.co_filename for frame, _ in frames}:
+        recorder.meet(file)
+    users = [(f, line) for f, line in frames if f.f_code.co_filename in recorder.paths]
+    kind = _kind(error, frames, recorder.paths)
+    message = _needs_values(error, frames, recorder.paths) or _gist(error)
+    if isinstance(error, AssertionError) and users and message == "AssertionError":
+        message = _assertion(*users[-1])
+    if not users:
+        return Failure(kind=kind, message=message, frame=None)
+    frame, line = users[-1]
+    arrays = tuple(_arrays_on_line(frame, line))
+    if kind == "shape" and any(_is_of_devices(chain, frame) for chain in _chains(frame.f_code.co_filename, line)):
+        kind = "other"
+    return Failure(
+        kind=kind,
+        message=message,
+        frame=_user_frame(recorder, frame, line),
+        operation=_operation(frames, frame, message),
+        arrays=tuple((name, text(value)) for name, value in arrays),
+    )
+
+
+def trace_of(error: BaseException, recorder: Recorder) -> tuple[int, ...]:
+    """The lines of the user's code that an error came through, outermost first."""
+    return tuple(line for frame, line in _frames(error) if frame.f_code.co_filename in recorder.paths)
+
+
+def _assertion(frame: FrameType, line: int) -> str:
+    """What a bare `assert` says: its own text."""
+    text = linecache.getline(frame.f_code.co_filename, line).strip()
+    return f"AssertionError: {text}" if text.startswith("assert ") else "AssertionError"
+
+
+def kind_of(error: BaseException) -> str:
+    """As in `Failure.kind`, where it does not matter whose code raised it."""
+    return str(_kind(error, _frames(error), {}))
+
+
+def message_of(error: BaseException) -> str:
+    """The message of an exception, or its begin; nothing where the user's own way to make it raises another one."""
+    try:
+        return str(error)[:_LONGEST]
+    except TimeLimitError:
+        raise
+    except BaseException:  # `__str__` is the user's code
+        return ""
+
+
+def text(value: ArrayValue) -> str:
+    """`float32[b, 48]`."""
+    return f"{value.dtype}[{', '.join(value.shape)}]"
+
+
+def describe_error(error: BaseException) -> str:
+    """One line: the type, the gist of the message, and the remedy where there is a plain one."""
+    name, message = type(error).__name__[:_LONGEST_NAME], _gist(error)
+    said = message if message.startswith(name) else f"{name}: {message}"
+    return f"{said}{_REMEDIES.get(name, '')}"
+
+
+def _user_frame(recorder: Recorder, frame: FrameType, line: int) -> Frame | None:
+    found = recorder.frame(frame)
+    if found is None:
+        return None
+    return type(found)(found.path, line, found.function)
+
+
+def _kind(error: BaseException, frames: list[tuple[FrameType, int]], paths: Mapping[str, str]) -> FailureKind:
+    name = type(error).__name__
+    if isinstance(error, (jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConversionError)):
+        return "value"
+    if isinstance(error, (jax.errors.TracerArrayConversionError, jax.errors.NonConcreteBooleanIndexError)):
+        return "value"
+    message = message_of(error)
+    if _TRACED_SIZE.search(message):  # an array in the place of a size
+        return "value"
+    if isinstance(error, NotImplementedError) and "non-constant" in message:  # an operation without symbolic sizes
+        return "value"
+    if "PRNG key" in message_of(error):  # what is no key has no shape that could be wrong
+        return "other"
+    if name in _VALUE_TYPES or (VALUE_WORDS.search(message) and not _SHAPE_WORDS.search(_first_line(error))):
+        return "value"
+    if not isinstance(error, (TypeError, ValueError, IndexError)) and name != "EinopsError":
+        return "other"
+    # What the user's own code raises is a check of the user's, and says nothing of JAX's shapes.
+    raiser = frames[-1][0] if frames else None
+    if raiser is None or raiser.f_code.co_filename in paths:
+        return "other"
+    module = str(raiser.f_globals.get("__name__", "")).split(".", 1)[0]
+    if _DEVICES.search(message) or _PLACEMENT.search(message) or _NO_SIZE.search(message):
+        return "other"
+    if _is_library(module) and _SHAPE_WORDS.search(message):
+        return "shape"
+    return "other"
+
+
+def _needs_values(error: BaseException, frames: list[tuple[FrameType, int]], paths: Mapping[str, str]) -> str:
+    """What to say where another library than JAX was given a traced array; nothing of any other error."""
+    if isinstance(error, jax.errors.TracerArrayConversionError):
+        array = _TRACED.search(message_of(error))
+        return f"{_converter(frames, paths)} needs values, and was given {_a_traced_array(array)}"
+    raiser = str(frames[-1][0].f_globals.get("__name__", "")) if frames else ""
+    foreign = isinstance(error, TypeError) and not raiser.startswith("jax.")
+    if foreign and _TRACER.search(first := _gist(error)) and not first.startswith("unhashable"):
+        return f"{first} (a traced array, which has no values: only JAX can compute with it)"
+    return ""
+
+
+def _a_traced_array(found: re.Match[str] | None) -> str:
+    return f"a traced array, {found[1]}" if found is not None else "a traced array"
+
+
+def _converter(frames: list[tuple[FrameType, int]], paths: Mapping[str, str]) -> str:
+    """Who asked a traced array for a copy with values: the library that the user's code called, mostly NumPy."""
+    for frame, _ in reversed(frames):
+        if frame.f_code.co_filename in paths:
+            break
+        library = str(frame.f_globals.get("__name__", "")).split(".", 1)[0]
+        if library not in _ARRAY_LIBRARIES:
+            return library
+    return "NumPy"
+
+
+def _gist(error: BaseException) -> str:
+    """The first line of the message; where that ends with a colon, what it announces too."""
+    first, *rest = _lines(error)
+    if type(error).__name__ == "EinopsError" and rest:  # the pattern, the array, and then what does not fit
+        return steady(f"{first.removesuffix('.')}: {rest[-1]}")
+    details = list(itertools.takewhile(bool, itertools.dropwhile(lambda line: not line, rest)))
+    whole = first.endswith(":") and len(details) <= _ANNOUNCED
+    gist = steady(" ".join([first, *(line.removeprefix("* ") for line in details)]) if whole else first)
+    return f"{gist}{_MORE_DEVICES}" if _DEVICES.search(gist) else gist
+
+
+def _first_line(error: BaseException) -> str:
+    return steady(_lines(error)[0])
+
+
+def _lines(error: BaseException) -> list[str]:
+    """The lines of the message, of which the first says something."""
+    if isinstance(error, RecursionError):  # what Python was doing at the last turn is chance
+        return ["maximum recursion depth exceeded"]
+    name = type(error).__name__[:_LONGEST_NAME]
+    lines = [_clip(line.strip()) for line in message_of(error).strip().splitlines()] or [name]
+    return [f"KeyError: {lines[0]}", *lines[1:]] if isinstance(error, KeyError) else lines
+
+
+def _clip(line: str) -> str:
+    return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}..."
+
+
+def steady(message: str) -> str:
+    """A message without what differs from run to run: addresses, and the names of temporary folders."""
+    for pattern, instead in _BY_CHANCE:
+        message = pattern.sub(instead, message)
+    return message
+
+
+def _operation(frames: list[tuple[FrameType, int]], user: FrameType, message: str) -> str:
+    """The function of JAX that the user's line called, or the primitive that the message names."""
+    after = [f for f, _ in frames]
+    named = re.match(r"([a-z_]+[a-z]) (?:got|requires|operands|indices)", message)
+    for callee in after[after.index(user) + 1 :]:
+        name = callee.f_code.co_name
+        module = str(callee.f_globals.get("__name__", ""))
+        if is_machinery(module):
+            continue
+        layers = tuple(each.layers for each in loaded_frameworks() if each.layers)
+        if module.startswith(layers) and name == "__call__":
+            return type(callee.f_locals.get("self")).__name__
+        public = public_name(module, name)
+        if _is_library(module.split(".", 1)[0]) and public:
+            return public
+    return named.group(1) if named else ""
+
+
+def _is_library(package: str) -> bool:
+    """Whether shapes are what a package computes with: what it raises of them is the user's shape error."""
+    return package in _LIBRARIES or package in packages()
+
+
+def _arrays_on_line(frame: FrameType, line: int) -> Iterator[tuple[str, ArrayValue]]:
+    """Every array that a name or attribute chain of the failing statement stands for."""
+    seen: dict[str, None] = {}
+    for chain in _chains(frame.f_code.co_filename, line):
+        if chain in seen:
+            continue
+        seen[chain] = None
+        value = _lookup(chain, frame)
+        if value is not None and is_array(value):
+            described = describe(value)
+            if isinstance(described, ArrayValue):
+                yield chain, described
+
+
+def _chains(filename: str, line: int) -> list[str]:
+    try:
+        tree = ast.parse("".join(linecache.getlines(filename)))
+    except (SyntaxError, ValueError):
+        return []
+    statement = _statement(tree, line)
+    if statement is None:
+        return []
+    chains: list[str] = []
+    todo: list[ast.AST] = [statement]
+    while todo:
+        node = todo.pop(0)
+        chain = _chain(node)
+        if chain is not None:
+            chains.append(chain)
+        else:
+            todo += [n for n in ast.iter_child_nodes(node) if not isinstance(n, ast.stmt)]
+    return chains
+
+
+def _statement(tree: ast.AST, line: int) -> ast.stmt | None:
+    best: ast.stmt | None = None
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.stmt) or not node.lineno <= line <= (node.end_lineno or node.lineno):
+            continue
+        if best is None or node.lineno >= best.lineno:
+            best = node
+    return best
+
+
+def _chain(node: ast.AST) -> str | None:
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        return node.id
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+        base = _chain(node.value)
+        return None if base is None or node.attr in ("shape", "dtype", "ndim", "T", "at") else f"{base}.{node.attr}"
+    return None
+
+
+def _is_of_devices(chain: str, frame: FrameType) -> bool:
+    """Whether it stands for a function that gives the machine's devices, for one of these, or for an array of them."""
+    if chain.rpartition(".")[2] in ("devices", "local_devices"):
+        return True
+    value = _lookup(chain, frame)
+    first = next(iter(value.flat), None) if isinstance(value, np.ndarray) and value.dtype == object else value
+    first = next(iter(first), None) if isinstance(first, (list, tuple)) else first
+    return isinstance(first, jax.Device)
+
+
+def _lookup(chain: str, frame: FrameType) -> object:
+    first, *rest = chain.split(".")
+    value = frame.f_locals.get(first, frame.f_globals.get(first))
+    for name in rest:
+        members = getattr(value, "__dict__", {})
+        if name not in members:
+            return None
+        value = members[name]
+    return value
+
+
+def is_own(error: BaseException) -> bool:
+    """Whether the checker itself raised `error`: then it is a bug of ours, and no finding."""
+    frames = [frame for frame, _ in _frames(error)]
+    if not frames or not _is_ours(frames[-1]) or isinstance(error, MemoryError):
+        return False
+    if isinstance(error, RecursionError):  # our probe may be what the user's recursion had no room for
+        return not any(n >= _RECURSION and not _is_ours(frame) for frame, n in _turns(frames))
+    if any(isinstance(each, (UnknownSizeError, ReadOnlyError, AbsentPackageError)) for each in _causes(error)):
+        return False
+    if isinstance(error, AttributeError) and frames[-1].f_code.co_name == "__getattr__":  # of what stands for a package
+        return False
+    # What a callable written in C raises has no frame of its own, but that of our function which called it.
+    if isinstance(error, TypeError) and frames[-1].f_code.co_name in _CALLING and _TRACER.search(message_of(error)):
+        return False
+    # A call of the user's that does not fit is raised where it is passed on, by what stands around the user's function.
+    unfit = _UNFIT.match(message_of(error)) if isinstance(error, TypeError) else None
+    return unfit is None or unfit[1] in frames[-1].f_globals
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An error, and what it says that it comes from: who calls our own interface gets its words for a refusal."""
+    current: BaseException | None = error
+    seen: set[int] = set()
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        yield current
+        current = current.__cause__
+
+
+def _frames(error: BaseException) -> list[tuple[FrameType, int]]:
+    """The frames that an error came through, but for ours that JAX calls: what it raises there, it raises itself."""
+    return [(frame, line) for frame, line in traceback.walk_tb(error.__traceback__) if not _is_called_by_jax(frame)]
+
+
+def _is_called_by_jax(frame: FrameType) -> bool:
+    return frame.f_globals.get("__name__") == _CONSTANTS and frame.f_code.co_name in _PASSING_ON
+
+
+def _is_ours(frame: FrameType) -> bool:
+    name = str(frame.f_globals.get("__name__", ""))
+    return name.startswith("shapecheck.") and name not in _CALLED_BY_TESTS
+
+
+def _turns(frames: list[FrameType]) -> Iterator[tuple[FrameType, int]]:
+    """Each function in a traceback once, with how often it stands there."""
+    by_code = {frame.f_code: frame for frame in frames}
+    for code, number in Counter(frame.f_code for frame in frames).items():
+        yield by_code[code], number
+
+
+def line_in(error: BaseException, file: str) -> int:
+    """The line of `file` on which its import failed."""
+    line = 1
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == file:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    if isinstance(error, SyntaxError) and error.filename == file:
+        line = error.lineno or line
+    return line

@@ -1,0 +1,410 @@
+"""Sizes for the free dims of one attempt: symbolic variables of `jax.export`, or distinct unlikely numbers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import jax
+import jax.numpy as jnp
+from jax import export
+
+from shapecheck.evaluate.inputs.facts import name_hints
+from shapecheck.evaluate.inputs.facts.runtime_annotations import free_names
+from shapecheck.model import Mode
+from shapecheck.shapes import (
+    AnyDim,
+    AnyDims,
+    FixedDim,
+    NamedDim,
+    SymbolicDim,
+    VariadicDim,
+    parse_spec,
+)
+from shapecheck.shapes.expressions import Binary, BracedExpression, Expression, FunctionCall, Int, Name, Unary
+
+# Free dims lie in this range. The bounds let JAX decide what would otherwise be inconclusive (`x[:3]`, `h - 2 >= 0`,
+# a table of 1024 positions cut to the length of the sequence), and `== 1` soundly.
+SMALLEST, LARGEST = 8, 1024
+
+# Numbers for free dims: primes that the constructor's sizes do not have, times what heads, patches and halves divide.
+# No two pools share a number: a claim that holds because two sizes are equal by chance would count as verified.
+SIZE_VARIANTS: tuple[tuple[int, ...], ...] = (
+    tuple(4 * p for p in (17, 19, 23, 29, 31, 59, 61, 67, 71, 73, 79, 83)),
+    tuple(4 * p for p in (53, 47, 43, 41, 37, 101, 97, 89, 103, 107, 109, 113)),
+    (976, 784, 880, 560, 400, *(8 * p for p in (67, 71, 73, 79, 83, 89, 97))),
+    tuple(4 * p for p in (127, 131, 137, 139, 149, 151, 157, 163, 167, 173, 179, 181)),
+)
+CONSTRUCTOR_VARIANT = 3
+"""The pool for arrays that are given to constructors."""
+
+DIVISIBLE, DIVISIBLE_TOO, SQUARES = 4, 5, 6
+"""More pools, for code that takes only some sizes: multiples of all that it may divide by, and powers of four."""
+
+_PRIMES = (5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103)
+_DIVIDES = 240  # what is divided by in any case: 3 and 4, and the first integers that are made up, 48 and 80
+_LARGEST_MULTIPLE = 5040
+
+
+_SPELLED = re.compile(r"(?P<base>[^\W\d]\w*?)_(?P<sign>minus|plus)_?(?P<number>\d+|one)")
+
+
+class Size(Protocol):
+    """A size of an axis, an int or a symbolic dim: it takes part in arithmetic with others."""
+
+    def __mul__(self, other: int, /) -> Size: ...
+    def __neg__(self) -> Size: ...
+
+
+_BINARY: Mapping[str, Callable[[Size, Size], Size]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.floordiv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+}
+_DTYPES = {
+    "Float": "float32",
+    "Inexact": "float32",
+    "Real": "float32",
+    "Num": "float32",
+    "Shaped": "float32",
+    "Int": "int32",
+    "Integer": "int32",
+    "UInt": "uint32",
+    "Complex": "complex64",
+}
+
+
+# What leaves the kind of number open.
+_OPEN_DTYPES = frozenset({"", "Shaped", "Num", "Real", "Inexact"})
+
+
+class UnknownSizeError(Exception):
+    """A spec says a size in terms of something that is not known before the call."""
+
+
+@dataclass(frozen=True)
+class Substitution:
+    """Free names that this attempt ties together: name -> a size, or text over other names such as "2*half"."""
+
+    ties: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name}={text}" for name, text in self.ties)
+
+
+_INDEPENDENT = Substitution()
+
+UNNAMED = ("dim0", "dim1", "dim2")
+"""What the axes of `...` are called here: nobody else names them."""
+
+
+@dataclass
+class InventedSizes:
+    """Numbers that nobody gave. Where an earlier evaluation had some, they are taken again: what is made up for a
+    name shall not depend on which other names there are. `chosen` are the `integers` of this one, `places` where a
+    constructor takes them: `cfg.depth`. `own` are sizes of the model, which others shall not have; None where that does
+    not matter. Free names take theirs from the `pool` first, if there is one; `used` are the names that arrays had.
+    """
+
+    integers: Mapping[str, int] = field(default_factory=dict)
+    dims: Mapping[str, int] = field(default_factory=dict)
+    chosen: dict[str, int] = field(default_factory=dict)
+    places: dict[str, str] = field(default_factory=dict)
+    own: set[int] | None = None
+    pool: tuple[int, ...] = ()
+    used: set[str] = field(default_factory=set)
+
+
+class SizeAssignment:
+    """What each dim name stands for in one attempt.
+
+    `known` are sizes known from the constructor, by fields or by the configuration; all other names are free. Names are
+    handed out as they are met, so `prepare` must have seen the specs before symbols are asked for. The sizes of some
+    names are `multiples` of a number. `choose_inner` may have another size for a name that only arrays inside of
+    arguments have.
+    """
+
+    def __init__(
+        self,
+        mode: Mode,
+        known: Mapping[str, int],
+        specs: Iterable[str],
+        substitution: Substitution = _INDEPENDENT,
+        variant: int = 0,
+        rank: int = 1,
+        made: InventedSizes | None = None,
+        divisors: Iterable[int] = (),
+        multiples: Iterable[tuple[str, int]] = (),
+    ) -> None:
+        self.mode = mode
+        self.made = made or InventedSizes()
+        self.known = dict(known)
+        self.ties = dict(substitution.ties)
+        self.variadic_rank = rank
+        self.guessed_dtypes: list[str] = []  # arrays whose dtype could as well be another
+        self._sizes: dict[str, Size] = {}
+        self._given_sizes: set[int] = set()
+        self.used: dict[str, Size] = {}
+        self.inner_specs: list[str] = []  # of arrays inside of arguments, which have names of their own
+        self.computed: dict[int, SymbolicDim] = {}  # those that follow from others, by their sizes
+        self._inner: dict[str, None] = {}  # these names
+        self.choose_inner: Callable[[str, int], int] | None = None
+        free = [n for n in free_names(specs) if n not in self.known]
+        self.free = tuple(n for n in free if n not in self.ties)
+        if mode == "symbolic":
+            self._sizes.update(_symbols([*free, *_anonymous()]))
+        else:
+            before = self.made.dims if variant == 0 else {}
+            taken = {*before.values(), *(self.made.own or ())}
+            usual = self.made.pool if variant == 0 and self.made.pool else _pool(variant, divisors)
+            pool = [size for size in usual if size not in taken]
+            # Tied names too: the others keep their sizes, which else might be the very one that a name is tied to.
+            names = [n for n in (*free, *_anonymous()) if n not in before]
+            self._sizes.update({n: pool[i % len(pool)] + 16 * (i // len(pool)) for i, n in enumerate(names)})
+            self._sizes.update(before)
+        for name, factor in multiples:
+            if name in self._sizes:
+                self._sizes[name] *= factor
+        for name in self.free:
+            base, relation = _spelled_relation(name)
+            if base and (base in self.known or base in self._sizes):
+                self._sizes[name] = evaluate(parse_spec(f"({relation})").dims[0], self._size)
+        self._anonymous = iter(_anonymous()[3:])  # the first three are the axes of variadic dims
+
+    def know(self, name: str, size: int) -> None:
+        """Fix a name that was free until now."""
+        self.known[name] = size
+        self._given_sizes.add(size)
+
+    def shared_names(self, constructor: SizeAssignment) -> tuple[tuple[str, str], ...]:
+        """The names that arrays given to the constructor have too, with the sizes that they had there.
+
+        Those of `...` are among them: what a class leaves open in the same place is mostly the same.
+        """
+        unnamed = [n for n in UNNAMED if n in self.used]
+        used = ((n, constructor.used.get(n)) for n in (*self.free, *self.ties, *unnamed) if n not in self.known)
+        return tuple((n, str(size)) for n, size in used if type(size) is int)
+
+    def used_sizes(self) -> tuple[tuple[str, str], ...]:
+        """The names that arrays have, with their numbers."""
+        return tuple((name, str(size)) for name, size in self.used.items() if type(size) is int)
+
+    def tied_sizes(self) -> set[int]:
+        """The numbers that dims were tied to."""
+        return {int(text) for text in self.ties.values() if text.isdigit()} | self._given_sizes
+
+    def size(self, name: str) -> Size:
+        """The size of a name: an int or a symbolic dim. Raises UnknownSizeError."""
+        self.used[name] = size = self._size(name)
+        self.made.used.add(name)
+        return size
+
+    def _size(self, name: str) -> Size:
+        if name in self.known:
+            return self.known[name]
+        if name in self.ties:
+            return evaluate(parse_spec(f"({self.ties[name]})").dims[0], self.size)
+        if name in self._sizes:
+            return self._sizes[name]
+        last = name.rpartition(".")[2]
+        if last in self.known:
+            return self.known[last]
+        if not name.isidentifier():
+            raise UnknownSizeError(f"the size of {name} is not known before the call")
+        size = self._sizes[next(self._anonymous, "dim9")]
+        self._sizes[name] = self.choose_inner(name, size) if self.choose_inner and isinstance(size, int) else size
+        self._inner[name] = None
+        return self._sizes[name]
+
+    def array(self, spec: str, dtype: str, name: str) -> jax.ShapeDtypeStruct:
+        """An abstract array as `spec` describes it; `dtype` is a jaxtyping name or ""."""
+        dims: list[Size] = []
+        parsed = parse_spec(spec)
+        for dim in parsed.dims:
+            if isinstance(dim, AnyDims):
+                dims += [self.size(each) for each in UNNAMED[: self.variadic_rank]]
+            elif isinstance(dim, VariadicDim):
+                dims += [self.size(each) for each in self._axes(dim.name)]
+            elif isinstance(dim, AnyDim):
+                dims.append(self._sizes[next(self._anonymous, "dim9")])
+            else:
+                dims.append(evaluate(dim, self.size))
+                if isinstance(dim, SymbolicDim) and type(dims[-1]) is int:
+                    self.computed[dims[-1]] = dim
+        if any(name in self._inner or f"{name}0" in self._inner for name in parsed.names()):
+            self.inner_specs.append(spec)
+        if dtype in ("Key", "PRNGKeyArray"):
+            return jax.ShapeDtypeStruct(tuple(dims), self.key(typed=True).dtype)
+        if dtype in _OPEN_DTYPES:
+            self.guessed_dtypes.append(name)
+        return jax.ShapeDtypeStruct(tuple(dims), jnp.dtype(concrete_dtype(dtype, name)))
+
+    def _axes(self, name: str) -> list[str]:
+        """The names of the axes of a variadic dim. Of one axis that a plain dim has the name of too, it is that one."""
+        plain = self.variadic_rank == 1 and (name in self.known or name in self._sizes)
+        return [name] if plain else [f"{name}{i}" for i in range(self.variadic_rank)]
+
+    def key(self, *, typed: bool) -> jax.ShapeDtypeStruct:
+        """An abstract random key: new style if the annotation says so, else the `uint32[2]` of `PRNGKey`."""
+        if typed:
+            key: jax.ShapeDtypeStruct = jax.eval_shape(jax.random.key, jax.ShapeDtypeStruct((), jnp.uint32))
+            return key
+        return jax.ShapeDtypeStruct((2,), jnp.uint32)
+
+    def chosen_sizes(self) -> tuple[tuple[str, str], ...]:
+        """What was chosen for each name that arrays were made of, as text for messages."""
+        names = dict.fromkeys([*self.free, *self._inner, *(each for each in UNNAMED if each not in self.ties)])
+        free = [(n, str(self._sizes[n])) for n in names if n in self.used and n not in self.known]
+        return tuple(free + [(n, t) for n, t in self.ties.items() if n not in self.known])
+
+
+def _spelled_relation(name: str) -> tuple[str, str]:
+    """The other name that a name is spelled after, and how: `steps_minus_1` is `steps-1`; else nothing."""
+    found = _SPELLED.fullmatch(name)
+    if found is None:
+        return "", ""
+    number = found["number"] if found["number"].isdigit() else "1"
+    return found["base"], f"{found['base']}{'-' if found['sign'] == 'minus' else '+'}{number}"
+
+
+def concrete_dtype(dtype: str, name: str) -> str:
+    """A dtype that the jaxtyping name admits; "" goes by the parameter's name."""
+    if not dtype:
+        return name_hints.array_dtype(name)
+    return _DTYPES.get(dtype, dtype.lower())
+
+
+def evaluate(dim: object, size: Callable[[str], Size]) -> Size:
+    """The size of a single dim, as an int or a symbolic dim."""
+    if isinstance(dim, FixedDim):
+        return dim.size
+    if isinstance(dim, NamedDim):
+        return size(dim.name)
+    if isinstance(dim, SymbolicDim):
+        try:
+            return _compute(dim.expression, size)
+        except ArithmeticError as error:  # `n%0`
+            raise UnknownSizeError(f"{dim} cannot be computed: {error}") from None
+    raise UnknownSizeError(f"{dim} is not one axis")
+
+
+def _compute(expression: Expression, size: Callable[[str], Size]) -> Size:
+    if isinstance(expression, Int):
+        return expression.value
+    if isinstance(expression, Name):
+        return size(expression.text)
+    if isinstance(expression, BracedExpression):
+        return _compute(expression.inner, size)
+    if isinstance(expression, Unary) and expression.operator == "-":
+        return -_compute(expression.operand, size)
+    if isinstance(expression, Binary) and expression.operator in _BINARY:
+        return _BINARY[expression.operator](_compute(expression.left, size), _compute(expression.right, size))
+    if isinstance(expression, FunctionCall) and expression.function in ("max", "min"):
+        pick: Callable[..., Size] = max if expression.function == "max" else min
+        return pick(*(_compute(a, size) for a in expression.arguments))
+    raise UnknownSizeError(f"{expression} cannot be computed before the call")
+
+
+def substitutions(names: Sequence[str], sizes: Sequence[int], *, relations: bool) -> Iterator[Substitution]:
+    """Ties to try when independent names do not evaluate: the most general first.
+
+    With `sizes` of a constructor: each name one of them, then pairs of names. With `relations`: two names equal, one
+    twice, half, or one more than the other.
+    """
+    if relations:
+        for a, b in itertools.combinations(names, 2):
+            yield Substitution(((b, a),))
+        for a, b in itertools.permutations(names, 2):
+            yield from (Substitution(((b, f"{text.format(a)}"),)) for text in ("2*{}", "{}+1", "{}-1"))
+        if len(names) > 2:
+            equal = tuple((n, names[0]) for n in names[1:])
+            yield Substitution(equal)
+            for name, _ in equal:
+                yield from (
+                    Substitution(tuple((n, text if n == name else names[0]) for n, _ in equal))
+                    for text in (f"2*{names[0]}", f"{names[0]}+1", f"{names[0]}//2")
+                )
+    for name in names:
+        yield from (Substitution(((name, str(size)),)) for size in sizes)
+    for a, b in itertools.combinations(names, 2):
+        for first, second in itertools.product(sizes, repeat=2):
+            yield Substitution(((a, str(first)), (b, str(second))))
+
+
+def _pool(variant: int, divisors: Iterable[int]) -> tuple[int, ...]:
+    """The numbers of a variant; `divisors` are those that the code may divide sizes by."""
+    if variant == SQUARES:
+        return (64, 256, 1024, 16, 4096, 144, 400, 576, 900, 1600)  # no larger: NumPy may make matrices of them
+    if variant not in (DIVISIBLE, DIVISIBLE_TOO):
+        return SIZE_VARIANTS[variant % len(SIZE_VARIANTS)]
+    multiple = _DIVIDES
+    for divisor in sorted({d for d in divisors if d > 2}):
+        together = math.lcm(multiple, divisor)
+        multiple = together if together <= _LARGEST_MULTIPLE else multiple
+    primes = (*_PRIMES[6::-1], *_PRIMES[7:]) if variant == DIVISIBLE_TOO else _PRIMES
+    return tuple(multiple * prime for prime in primes)
+
+
+def _anonymous() -> list[str]:
+    return [f"dim{i}" for i in range(10)]
+
+
+def _symbols(names: Sequence[str]) -> dict[str, Size]:
+    """A symbolic dim for each name, all of one scope. Names that JAX cannot read are spelled so that it can."""
+    spelled: dict[str, str] = {}
+    for name in names:
+        text = re.sub(r"\W", "_", name.replace("'", "_prime"))
+        while text in spelled.values() or text in ("mod", "floordiv", "max", "min"):
+            text += "_"
+        spelled[name] = text
+    bounds = [f"{t} >= {SMALLEST}" for t in spelled.values()] + [f"{t} <= {LARGEST}" for t in spelled.values()]
+    scope = export.SymbolicScope(bounds)
+    dims = export.symbolic_shape(", ".join(spelled.values()), scope=scope)
+    return dict(zip(spelled, dims, strict=False))
+
+
+Multiples = tuple[tuple[str, int], ...]
+"""Free names, and what their sizes are multiples of."""
+
+# What JAX 0.5 to 0.10 says where an axis cannot be split: of `shard_map`, `all_to_all` and `psum_scatter`.
+_UNEVEN = (
+    re.compile(r"but (?P<parts>\d+) does not evenly divide (?P<size>[^\n]+)"),
+    re.compile(
+        r"split_axis \((?P<size>[^)\n]+)\) has to be divisible by the size of the named axis \S+ \((?P<parts>\d+)"
+    ),
+    re.compile(r"dimension size (?P<size>[^\n]+) must be divisible by shard_count (?P<parts>\d+)"),
+)
+_NAME = re.compile(r"[^\W\d]\w*")
+
+
+def with_multiples(message: str, chosen: Sequence[tuple[str, str]], before: Multiples) -> Multiples:
+    """The multiples that the free names must be `chosen` as to let a mesh split them; as `before` if that is not why.
+
+    `message` is JAX's error, `chosen` has the sizes that it was raised with, as text.
+    """
+    multiples = dict(before)
+    for pattern in _UNEVEN:
+        for found in pattern.finditer(message):
+            parts = int(found["parts"])
+            for name in _names_of(found["size"], chosen):
+                multiples[name] = math.lcm(multiples.get(name, 1), parts)
+    return tuple(sorted(multiples.items()))
+
+
+def _names_of(size: str, chosen: Sequence[tuple[str, str]]) -> list[str]:
+    """The free names that a size is made of: for a number the one that has it, or that it is a multiple of."""
+    if size.isdigit():
+        numbers = [(name, int(text)) for name, text in chosen if text.isdigit() and int(text)]
+        equal = [name for name, number in numbers if number == int(size)]
+        return equal or [name for name, number in numbers if int(size) % number == 0]
+    symbols = set(_NAME.findall(size))
+    return [name for name, text in chosen if symbols & set(_NAME.findall(text))]

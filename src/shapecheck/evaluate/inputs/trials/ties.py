@@ -1,0 +1,209 @@
+"""Ties between sizes: what explains them, and with it how far a run that needs one can be relied on.
+
+`x: "time d"` may run only where `time` equals the number of heads. A tie is explained by a relation that the source
+writes, by a namesake, or as an alias: the feature axis of an argument has the size of the model's own axis that it
+meets, under another name. Two names of one signature, an extent and a constructor's integer, or a size that the same
+array has already, are distinguished by the claims: a tie of these is one that nothing explains, and a finding.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from shapecheck.evaluate.inputs.facts.defining_source import defining_source
+from shapecheck.evaluate.inputs.facts.namesakes import (
+    are_namesakes,
+    are_sides,
+    is_extent,
+    is_of_models,
+    may_be_one_dim,
+    words,
+)
+from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED
+from shapecheck.model import Assumption
+from shapecheck.shapes import AnyDims, FixedDim, NamedDim, VariadicDim, is_variadic, parse_spec
+
+Tie = tuple[str, str]
+"""A free name, and what it is made equal to: a size, another name, or an expression over names."""
+
+_RELATING = frozenset(["half", "double", "twice", "quarter", "third", "minus", "plus", "prev", "next", "total", "both"])
+_NAME = re.compile(r"[^\W\d]\w*")
+
+
+@dataclass(frozen=True)
+class ArgumentSpec:
+    """What is written of one array argument. `formal` is an annotation, and no comment or docstring."""
+
+    parameter: str
+    spec: str
+    formal: bool = True
+
+
+@dataclass(frozen=True)
+class CallSignature:
+    """What is written of a call: its arrays, the names that each claim of its scope uses, and the function itself.
+
+    `made_names` are those that axes of arrays have which nothing describes.
+    """
+
+    arrays: tuple[ArgumentSpec, ...] = ()
+    claims: tuple[frozenset[str], ...] = ()
+    function: Callable[..., object] | None = None
+    made_names: frozenset[str] = frozenset()
+
+    def features(self) -> frozenset[str]:
+        """The names of feature axes: the last one of some array, or the channels before two others, and no extent."""
+        return frozenset(name for array in self.arrays for name in _feature_axes(parse_spec(array.spec).dims))
+
+    def variadics(self) -> tuple[str, ...]:
+        """The variadic dims of its arrays, as claims write them: `*batch`, `...`."""
+        dims = (dim for array in self.arrays for dim in parse_spec(array.spec).dims if is_variadic(dim))
+        written = (d for d in dims if not isinstance(d, VariadicDim) or any(d.name in names for names in self.claims))
+        return tuple(dict.fromkeys(map(str, written)))
+
+    def has_variadic_features(self) -> bool:
+        """Whether a variadic dim ends some array, and its name does not say that it counts things as `*batch` does."""
+        ends = (dims[-1] for dims in (parse_spec(array.spec).dims for array in self.arrays) if dims)
+        return any(is_variadic(dim) and not is_extent(getattr(dim, "name", "")) for dim in ends)
+
+    def distinguishes(self, first: str, second: str) -> bool:
+        """Whether one claim names both."""
+        return any(first in names and second in names for names in self._all())
+
+    def uses(self, name: str) -> bool:
+        """Whether some claim uses the name."""
+        return any(name in names for names in self._all())
+
+    def is_nobodys(self, name: str) -> bool:
+        """Whether a name stands for an axis of which nobody says anything, so that its size may be any other's."""
+        return (name in self.made_names or name in UNNAMED) and not self.uses(name)
+
+    def stand_together(self, first: str, second: str) -> bool:
+        """Whether one is an axis of `...` and the other a dim of the same array: then nothing makes them equal."""
+        unnamed, named = (first, second) if first in UNNAMED else (second, first)
+        if unnamed not in UNNAMED:
+            return False
+        specs = (parse_spec(array.spec) for array in self.arrays)
+        return any(named in spec.names() and any(isinstance(d, AnyDims) for d in spec.dims) for spec in specs)
+
+    def names_both(self, first: str, second: str) -> bool:
+        """Whether the claims of this scope use both names, or names that go for them."""
+        used = {name for names in self._all() for name in names}
+        return all(any(are_namesakes(name, each) for name in used) for each in (first, second)) and first != second
+
+    def is_formal(self, name: str) -> bool:
+        """Whether an annotation uses the name."""
+        return any(array.formal and name in parse_spec(array.spec).names() for array in self.arrays)
+
+    def _all(self) -> Iterator[frozenset[str]]:
+        yield from self.claims
+        for array in self.arrays:
+            yield frozenset(parse_spec(array.spec).names())
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The sizes of one trial: those `chosen` for free names, and integers by name, of models and of the call itself.
+
+    `own` are the sizes of arrays that were given with the call, and stay; `fields` those that free names had in the
+    arrays of the constructor.
+    """
+
+    chosen: Mapping[str, str]
+    integers: Mapping[str, int] = field(default_factory=dict)
+    arguments: frozenset[str] = frozenset()
+    own: frozenset[int] = frozenset()
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+    def names_of(self, size: int) -> list[str]:
+        """The integers of this size."""
+        return [name for name, value in self.integers.items() if value == size]
+
+
+def explain_tie(tie: Tie, signature: CallSignature, sizes: Sizes) -> Assumption:
+    """The tie as an assumption, with what explains it; it is `invented` if nothing does."""
+    name, text = tie
+    if signature.stand_together(name, text):
+        return Assumption("tie", name, text, "invented")
+    if signature.is_nobodys(name) or signature.is_nobodys(text):
+        return Assumption("tie", name, text, "alias")
+    if text.isdigit():
+        return _to_size(name, int(text), signature, sizes)
+    if text.isidentifier():
+        written = signature.is_formal(name) and signature.is_formal(text)
+        namesake = not written and not signature.distinguishes(name, text) and may_be_one_dim(name, text)
+        return Assumption("tie", name, text, "namesake" if namesake else "invented")
+    related = [name, *_NAME.findall(text)]
+    is_said = any(_says_relation(each) for each in related) or bool(
+        _computed_variables(signature.function) & set(related)
+    )
+    return Assumption("tie", name, text, "written" if is_said else "invented")
+
+
+def _to_size(name: str, size: int, signature: CallSignature, sizes: Sizes) -> Assumption:
+    if sizes.fields.get(name) == str(size):
+        return Assumption("tie", name, f"the {name} of its fields", "namesake")
+    named = sizes.names_of(size)
+    argument = next((each for each in named if each in sizes.arguments and not is_of_models(each)), None)
+    if argument is not None and not signature.uses(argument):
+        # No claim says what the integer is: its caller may let it follow the arrays, though not two that differ.
+        equal = [other for other, text in sizes.chosen.items() if text == str(size) and other != name]
+        if not all(may_be_one_dim(name, other) for other in equal):
+            return Assumption("tie", name, argument, "invented")
+        return Assumption("tie", name, argument, "namesake" if are_namesakes(name, argument) else "alias")
+    apart = next((each for each in named if signature.distinguishes(name, each) or each == argument), None)
+    if apart is not None:
+        return Assumption("tie", name, apart, "invented")
+    namesake = next((each for each in named if are_namesakes(name, each)), None)
+    if namesake is not None and not any(
+        not are_sides(name, other, namesake) for other in _standing_beside(name, size, signature, sizes)
+    ):
+        return Assumption("tie", name, namesake, "namesake")
+    shown = named[0] if named else str(size)
+    if not named and size in sizes.own:  # an array that was given with the call has this extent too
+        return Assumption("tie", name, shown, "alias")
+    is_alias = name in signature.features() and not any(_standing_beside(name, size, signature, sizes))
+    return Assumption("tie", name, shown, "alias" if is_alias else "invented")
+
+
+def _standing_beside(name: str, size: int, signature: CallSignature, sizes: Sizes) -> Iterator[str]:
+    """The other axes of that size, by name, that an array with this axis has already; a number has none."""
+    for array in signature.arrays:
+        dims = parse_spec(array.spec).dims
+        if not any(isinstance(dim, NamedDim) and dim.name == name for dim in dims):
+            continue
+        for dim in dims:
+            other = dim.name if isinstance(dim, NamedDim) else ""
+            value = (
+                str(dim.size)
+                if isinstance(dim, FixedDim)
+                else sizes.chosen.get(other, str(sizes.integers.get(other, "")))
+            )
+            if other != name and value == str(size):
+                yield other
+
+
+def _feature_axes(dims: Sequence[object]) -> Iterator[str]:
+    last = dims[-1] if dims else None
+    if isinstance(last, NamedDim) and not is_extent(last.name):
+        yield last.name
+    channels = dims[-3] if len(dims) >= 3 else None
+    if isinstance(channels, NamedDim) and any(word.startswith("c") for word in words(channels.name)):
+        yield channels.name
+
+
+def _says_relation(name: str) -> bool:
+    return bool(_RELATING & set(words(name))) or name[-1:].isdigit()
+
+
+def _computed_variables(function: Callable[..., object] | None) -> frozenset[str]:
+    """The variables of a function that are computed of others: `half = d // 2`."""
+    source = defining_source(function)
+    found: set[str] = set()
+    for node in ast.walk(source.tree) if source is not None else ():
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):
+            found.update(target.id for target in node.targets if isinstance(target, ast.Name))
+    return frozenset(found)

@@ -1,0 +1,237 @@
+"""What explains a tie of two sizes, and what does not; and what a whole run says of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from shapecheck.evaluate.inputs.facts.namesakes import are_namesakes
+from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec, CallSignature, Sizes, explain_tie
+from shapecheck.evaluate.search.suggest_ties import closes_circle
+
+HEAD = """
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+"""
+
+CASES = {
+    # every self-attention calls it with two names of one size
+    "reached_with_one_size.py": """
+def weights(query: Float[Array, "q_seq d"], key: Float[Array, "kv_seq d"]) -> Float[Array, "q_seq kv_seq"]:  ~SC203
+    return jax.nn.softmax(key @ query.T)
+
+class Attention(eqx.Module):
+    q: eqx.nn.Linear
+    def __init__(self, d_model: int, *, key: PRNGKeyArray):
+        self.q = eqx.nn.Linear(d_model, d_model, key=key)
+    def __call__(self, x: Float[Array, "seq d_model"]) -> Float[Array, "seq d_model"]:
+        y = jax.vmap(self.q)(x)  # (seq, d_model)
+        return weights(y, y) @ x
+""",
+    "heads.py": """
+class Heads(eqx.Module):
+    qkv: eqx.nn.Linear
+    n_heads: int = eqx.field(static=True)
+    def __init__(self, d_model: int, n_heads: int, *, key: PRNGKeyArray):
+        self.qkv = eqx.nn.Linear(d_model, d_model, key=key)
+        self.n_heads = n_heads
+    def __call__(self, x: Float[Array, "time d_model"]) -> Float[Array, "n_heads time time"]:
+        q = jax.vmap(self.qkv)(x).reshape(x.shape[0], self.n_heads, -1).transpose(1, 0, 2)
+        k = jax.vmap(self.qkv)(x).reshape(x.shape[0], self.n_heads, -1)
+        return jnp.einsum("htd,hsd->hts", q, k) ~SC305
+""",
+    # two integers of a constructor, which the claims name both
+    "integers.py": """
+class Skip(eqx.Module):
+    linear: eqx.nn.Linear
+    def __init__(self, d_in: int, d_out: int, *, key: PRNGKeyArray):
+        self.linear = eqx.nn.Linear(d_in, d_out, key=key)
+    def __call__(self, x: Float[Array, "d_in"]) -> Float[Array, "d_out"]:
+        y = x + 1  # (d_out,)  ~SC201
+        return x + self.linear(x) ~SC305
+""",
+    # one of them stands in no claim, or nothing makes it run
+    "integers_unnamed.py": """
+class Scaled(eqx.Module):
+    n_heads: int = eqx.field(static=True)
+    linear: eqx.nn.Linear
+    def __init__(self, d_model: int, n_heads: int, *, key: PRNGKeyArray):
+        self.linear = eqx.nn.Linear(d_model, d_model, key=key)
+        self.n_heads = n_heads
+    def __call__(self, x: Float[Array, "d_model"]) -> Float[Array, "d_model"]:
+        return self.linear(x) * jnp.ones(self.n_heads) ~SC301
+
+class Turned(eqx.Module):
+    w: Float[Array, "d_in d_out"]
+    def __init__(self, d_in: int, d_out: int, *, key: PRNGKeyArray):
+        self.w = jax.random.normal(key, (d_in, d_out))
+    def __call__(self, x: Float[Array, "d_in"]) -> Float[Array, "d_out"]:
+        return x @ self.w[None, :, :1, None, None] @ jnp.ones(7) ~SC301
+""",
+    # JAX calls shapes that do not fit "types" here
+    "matmul.py": """
+def scores(q: Float[Array, "b h t d"], k: Float[Array, "b t h d"]) -> Float[Array, "b h t t"]:
+    return q @ k.swapaxes(-1, -2) ~SC305
+""",
+    # the feature axis of an argument is the model's, whatever it is called
+    "alias.py": """
+class Embedded(eqx.Module):
+    linear: eqx.nn.Linear
+    def __init__(self, in_size: int, out_size: int, *, key: PRNGKeyArray):
+        self.linear = eqx.nn.Linear(in_size, out_size, key=key)
+    def __call__(self, x: Float[Array, "seq embed"]) -> Float[Array, "seq out"]:
+        return jax.vmap(self.linear)(x)
+""",
+    "limit.py": """
+class Positions(eqx.Module):
+    table: Float[Array, "places d"]
+    def __init__(self, d: int, *, key: PRNGKeyArray):
+        self.table = jax.random.normal(key, (20, d))
+    def __call__(self, x: Float[Array, "seq d"]) -> Float[Array, "seq d"]:
+        return x + self.table[: x.shape[0]]
+""",
+    "variadic.py": """
+def swapped(x: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:  ~SC203
+    return x.reshape(*x.shape[:-1][::-1], x.shape[-1])
+
+def kept(x: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
+    return x - x.mean(axis=-1, keepdims=True)
+""",
+    "symbols_stop.py": """
+def scaled(x: Float[Array, "n d"], w: Float[Array, "n m"]) -> Float[Array, "d m"]:  ~unreached
+    return x @ w / float(x.shape[0]) ~SC305
+""",
+    "half_way.py": '''
+def spread(q, grid):
+    """Spread.
+
+    Args:
+      q: array of shape (b, n, c).
+      grid: array of shape (b, t, h, w).  ~unreached
+    """
+    return jnp.einsum("bnc,bthwc->tbnhw", q, grid) ~SC301
+''',
+    # what an annotation leaves open, a docstring may say
+    "open.py": '''
+def projected(x: Float[Array, "..."], w: Float[Array, "d m"]) -> Float[Array, "..."]:
+    """Project.
+
+    Args:
+      x: array of shape (b, t, d).
+    """
+    y = x @ w  # (b, t, m)
+    z = x @ w  # (t, b, m)  ~SC201
+    return y + z
+''',
+    "divisible.py": """
+def chunks(x: Float[Array, "n d"]) -> Float[Array, "n//7 d"]:
+    return x.reshape(-1, 7, x.shape[1]).sum(axis=1)
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(check_folder):
+    return check_folder({name: HEAD + text for name, text in CASES.items()})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_ties_are_explained_or_reported(folder, name) -> None:
+    case = folder.cases[name]
+    findings = [mark for mark in case.actual if mark[1] != "unreached"]
+    assert findings == [mark for mark in case.expected if mark[1] != "unreached"], case.details
+    if "~unreached" in CASES[name]:
+        assert {mark for mark in case.expected if mark[1] == "unreached"} <= set(case.actual), case.details
+
+
+def test_what_a_verified_claim_rests_on_is_told(folder) -> None:
+    resting = {(each.path, str(assumption)) for each in folder.report.resting for assumption in each.assumptions}
+    assert ("alias.py", "embed = in_size (alias)") in resting
+    assert folder.report.summary.verified_on_alias > 0
+
+
+@pytest.mark.parametrize(
+    ("dim", "integer", "alike"),
+    [
+        ("embed", "embed_dim", True),
+        ("t", "num_timesteps", True),
+        ("seq", "max_len", True),
+        ("time", "block_size", True),
+        ("height", "image_size", True),
+        ("n", "num_patches", True),
+        ("time", "n_heads", False),
+        ("n", "n_heads", False),
+        ("batch", "d_model", False),
+        ("b", "block_size", False),
+        ("m", "n", False),
+    ],
+)
+def test_namesakes_are_the_same_name_a_plain_abbreviation_or_of_one_kind(dim, integer, alike) -> None:
+    assert are_namesakes(dim, integer) is alike
+
+
+@pytest.mark.parametrize(
+    ("tie", "provenance"),
+    [
+        (("embed", "48"), "alias"),
+        (("time", "4"), "invented"),
+        (("time", "1024"), "namesake"),
+        (("time", "batch"), "invented"),
+        (("embed", "2*half"), "written"),
+        (("time", "2*batch"), "invented"),
+    ],
+)
+def test_a_tie_is_explained_by_a_relation_a_namesake_or_as_an_alias(tie, provenance) -> None:
+    signature = CallSignature((ArgumentSpec("x", "batch time embed"), ArgumentSpec("y", "batch half")))
+    integers = {"d_model": 48, "n_heads": 4, "max_len": 1024}
+    assert explain_tie(tie, signature, Sizes({"batch": "68", "time": "76"}, integers)).provenance == provenance
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "provenance"),
+    [
+        ("x_dim", "y_dim", "invented"),
+        ("h", "w", "invented"),
+        ("s", "t", "invented"),
+        ("t", "seq_len", "namesake"),
+        ("n_points", "points", "namesake"),
+    ],
+)
+def test_two_dims_are_one_only_by_words_that_may_mean_one(first, second, provenance) -> None:
+    signature = CallSignature(tuple(ArgumentSpec(name, f"{name} 3", formal=False) for name in (first, second)))
+    assert explain_tie((first, second), signature, Sizes({first: "68", second: "76"})).provenance == provenance
+
+
+def test_a_number_that_nobody_describes_follows_one_dim_and_not_two_that_differ() -> None:
+    arrays = tuple(ArgumentSpec(name, name, formal=False) for name in ("edges", "configs"))
+    signature, number = CallSignature(arrays), {"num_factors": 80}
+    free = Sizes({"edges": "68", "configs": "76"}, number, frozenset(number))
+    tied = Sizes({"edges": "80", "configs": "76"}, number, frozenset(number))
+    assert explain_tie(("configs", "80"), signature, free).provenance == "alias"
+    assert explain_tie(("configs", "80"), signature, tied).provenance == "invented"
+
+
+def test_a_size_that_the_same_array_has_already_is_no_alias() -> None:
+    signature = CallSignature((ArgumentSpec("x", "rows embed"),))
+    assert explain_tie(("embed", "48"), signature, Sizes({"rows": "48"}, {"d_model": 48})).provenance == "invented"
+
+
+def test_a_size_that_the_same_array_has_already_is_no_namesakes() -> None:
+    """`steps = 3` is no number of points: `pos: (n, 3)` tells the two apart."""
+    signature = CallSignature((ArgumentSpec("pos", "n 3"),))
+    assert explain_tie(("n", "3"), signature, Sizes({"n": "68"}, {"steps": 3})).provenance == "invented"
+    assert explain_tie(("n", "5"), signature, Sizes({"n": "68"}, {"steps": 5})).provenance == "namesake"
+
+
+def test_no_name_is_tied_to_itself_by_way_of_others() -> None:
+    assert closes_circle(("heads", "2*width"), {"width": "depth", "depth": "heads+1"})
+    assert not closes_circle(("heads", "2*width"), {"width": "depth", "depth": "48"})
+
+
+def test_an_axis_of_dots_is_any_size_but_that_of_a_dim_beside_it() -> None:
+    signature = CallSignature((ArgumentSpec("x", "dim ..."), ArgumentSpec("y", "... other")))
+    sizes = Sizes({"dim": "68", "other": "76", "dim0": "92"})
+    assert explain_tie(("dim0", "dim"), signature, sizes).provenance == "invented"
+    assert explain_tie(("other", "dim0"), signature, sizes).provenance == "invented"
+    assert explain_tie(("dim0", "48"), signature, sizes).provenance == "alias"
