@@ -103,6 +103,9 @@ READINGS = {
     "(d, ..., d, out)": ["d d out", "d: out"],
     "(c, d, d, ..., d)": ["c d d d", "c d:"],
     "(d, ..., out)": ["d ... out"],
+    # pairs of axes, and what goes on so
+    "(b, h, h, w, w, ...)": ["b h h w w", "b h h w w ..."],
+    "(h, w, ...)": ["h w ..."],
     # words that are one axis or several
     "of shape [batch steps]": ["batch_steps", "batch steps"],
     "shape (batch size)": ["batch_size", "batch size"],

@@ -54,5 +54,5 @@ class C:
         self.w = w
 '''
     module = read_module("a.py", text.encode())
-    found = [(module.scopes[each.scope].qualname, each.parameter, each.axes) for each in module.ranks]
+    found = [(module.scopes[each.scope].qualname, each.parameter, each.axes) for each in module.hints]
     assert found == [("f", "x", 0), ("C.__init__", "w", 2)]

@@ -38,8 +38,8 @@ def cell(carry, x):
     both = jnp.stack([h, c, x])  # (d, 3)  ~SC201
     return (h + x, c), both
 
-def rest(carry):  # nobody says what the second one is, and nothing is asked of it
-    h, _ = carry  # (d,), _
+def rest(carry):
+    h, _ = carry  # (d,), (d,)
     return jnp.outer(h, h)  # (d, d)
 
 def square(points):
@@ -47,7 +47,8 @@ def square(points):
     return x @ y  # (n,)  ~unreached
 
 def never(carry: dict[str, Any]):
-    x, y = carry["x"], carry["y"]  # (n, 3), (m, 3)  ~unreached
+    x = carry["x"]  # (n, 3)  ~unreached
+    y = carry["y"]  # (m, 3)  ~unreached
     return x + y  ~SC305
 """,
     # what a function gives that is a parameter

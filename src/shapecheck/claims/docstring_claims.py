@@ -15,13 +15,15 @@ from shapecheck.claims.axis_words import MAY_SAY_RANK, rank_of
 from shapecheck.claims.claim_sites import SiteKey, Sites
 from shapecheck.claims.described_shapes import DescribedShape, list_elements, named_shapes, read_shapes
 from shapecheck.claims.docstring_sections import Item, Line, read_items, without_markup
+from shapecheck.claims.documented_types import MAY_SAY_TYPE, type_of
 from shapecheck.claims.unmarked_shapes import takes_no_array
-from shapecheck.model import Claim, DescribedRank, Selector, Span
+from shapecheck.model import Claim, DocstringHint, Selector, Span
 from shapecheck.shapes import print_spec
 from shapecheck.syntax.scopes import Function, Tables, arguments, dotted_name, is_generator, returned_values
 from shapecheck.syntax.source_text import SourceText
 
 _OPENING = re.compile(r"[rRuUbBfF]{0,2}(\"\"\"|'''|\"|')")
+_MAY_HINT = re.compile(rf"{MAY_SAY_RANK.pattern}|{MAY_SAY_TYPE.pattern}", re.IGNORECASE)
 _MAY_STATE = re.compile(r"shape|[(\[][^()\[\]]*[)\]]|\w [x×] \w|-by-", re.IGNORECASE)
 
 
@@ -78,24 +80,28 @@ class DocstringReader:
             for claim in self._of_node(scope, node)
         ]
 
-    def ranks(self) -> list[DescribedRank]:
-        """The numbers of axes that docstrings give parameters, of whose shapes they say no more."""
+    def hints(self) -> list[DocstringHint]:
+        """The numbers of axes and the plain types that docstrings give parameters, of whose shapes they say no more."""
         return [
-            rank
+            hint
             for scope, node in enumerate(self.tables.nodes)
             if not isinstance(node, ast.Module)
-            for rank in self._ranks_of_node(scope, node)
+            for hint in self._hints_of_node(scope, node)
         ]
 
-    def _ranks_of_node(self, scope: int, node: Function | ast.ClassDef) -> Iterator[DescribedRank]:
-        docstring = _docstring_matching(MAY_SAY_RANK, node)
+    def _hints_of_node(self, scope: int, node: Function | ast.ClassDef) -> Iterator[DocstringHint]:
+        docstring = _docstring_matching(_MAY_HINT if _has_open_parameters(node) else MAY_SAY_RANK, node)
         if docstring is None:
             return
-        for item in read_items(self._lines(docstring)):
-            axes = rank_of(_join_lines(item.lines).text) if item.kind == "param" else None
-            if axes is not None:
+        for item in read_items(self._lines(docstring), self._names(scope, node)):
+            if item.kind != "param":
+                continue
+            text = _join_lines(item.lines).text
+            axes = rank_of(text) if item.style != "list" else None  # a list outside of sections tells of anything
+            kind = type_of(item.type or text)
+            if axes is not None or kind:
                 places = (self._place(scope, node, item.kind, name) for name in item.names)
-                yield from (DescribedRank(place[0], place[1], axes) for place in places if place is not None)
+                yield from (DocstringHint(place[0], place[1], axes, kind) for place in places if place is not None)
 
     def _of_node(self, scope: int, node: Function | ast.ClassDef) -> Iterator[Claim]:
         docstring = _docstring_matching(_MAY_STATE, node)
@@ -261,6 +267,14 @@ def _paragraphs(lines: Sequence[Line]) -> Iterator[list[Line]]:
 
 def _is_property(node: Function) -> bool:
     return any((dotted_name(each) or "").rpartition(".")[2] in _PROPERTIES for each in node.decorator_list)
+
+
+def _has_open_parameters(node: Function | ast.ClassDef) -> bool:
+    """Whether a function, or the constructor of a class, has parameters without an annotation."""
+    if isinstance(node, Function):
+        return any(each.annotation is None and each.arg not in ("self", "cls") for each in arguments(node))
+    made = (each for each in node.body if isinstance(each, Function) and each.name == "__init__")
+    return any(map(_has_open_parameters, made))
 
 
 def _docstring_matching(pattern: re.Pattern[str], node: Function | ast.ClassDef) -> ast.Constant | None:

@@ -29,7 +29,7 @@ _UNDERLINE = re.compile(r"\s*-{3,}\s*$")
 _BULLET = re.compile(r"\s*[-*+]\s+")
 _ITEM = re.compile(r"\s*(?:[-*+]\s+)?(?P<names>`?\*{0,2}[A-Za-z_]\w*`?(?:\s*,\s*`?\*{0,2}[A-Za-z_]\w*`?)*)\s*(?=[:(])")
 _NUMPY_ITEM = re.compile(r"\s*(?P<names>\*{0,2}[A-Za-z_]\w*(?:\s*,\s*\*{0,2}[A-Za-z_]\w*)*)\s*(?::|$)")
-_SPHINX = re.compile(r"\s*:(?:param|parameter|arg|argument|type)\s+(?:[^:\n]*\s)?\*{0,2}(?P<name>\w+)\s*:")
+_SPHINX = re.compile(r"\s*:(?:param|parameter|arg|argument|type)\s+(?:(?P<type>[^:\n]*)\s)?\*{0,2}(?P<name>\w+)\s*:")
 _SPHINX_RETURN = re.compile(r"\s*:(?:returns?|rtype)\s*:")
 _ADMONITION = re.compile(r"\s*(?:!!!|\?\?\?|\.\.\s)")
 _NAME = re.compile(r"\w+")
@@ -52,13 +52,17 @@ class Line:
 
 @dataclass
 class Item:
-    """What a docstring says of some parameters or fields (all the same), or of what is returned."""
+    """What a docstring says of some parameters or fields (all the same), or of what is returned.
+
+    `type` is what Sphinx's style has of it in front of the name.
+    """
 
     kind: Kind
     names: tuple[str, ...]
     lines: list[Line] = field(default_factory=list)
     place: int = 0  # counts the items of a NumPy section of returns
     style: str = ""
+    type: str = ""
 
 
 def read_items(lines: Sequence[Line], names: Container[str] = ()) -> list[Item]:
@@ -123,9 +127,9 @@ class _SectionReader:
         match = _SPHINX.match(line.text) or _SPHINX_RETURN.match(line.text)
         if match is None:
             return False
-        name = match.groupdict().get("name")
+        name, kind = match.groupdict().get("name"), match.groupdict().get("type")
         self.kind, self.style, self.header_indent = "", "sphinx", line.indent
-        self.current = Item("param" if name else "return", (name,) if name else (), style="sphinx")
+        self.current = Item("param" if name else "return", (name,) if name else (), style="sphinx", type=kind or "")
         self.current.lines.append(Line(line.number, line.column + match.end(), line.text[match.end() :]))
         self.items.append(self.current)
         return True

@@ -162,7 +162,7 @@ def _read_tree(source: SourceText, around: NotebookContext, neighbours: Neighbou
         lines=source.lines,
         debug_calls=debug_calls,
         near_names=tuple(near),
-        ranks=tuple(docstrings.ranks()),
+        hints=tuple(docstrings.hints()),
         parts=tuple(described_parts(tables, ordered, built)),
         alias_files=tuple(sorted(neighbours.used)) if neighbours is not None else (),
     )

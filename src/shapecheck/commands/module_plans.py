@@ -44,7 +44,7 @@ def plan(file: Path, module: Module, config: Config, text: bytes | None = None) 
         described=described,
         claimed=tuple(sorted({module.sites[c.sites[0]].scope for c in module.claims if c.sites} | printing)),
         names=_names(module),
-        ranks=module.ranks,
+        hints=module.hints,
         aliases=_aliases(module),
         source="" if text is None else text.decode("latin-1"),
     )

@@ -57,8 +57,8 @@ class Framework:
     """Its layers are built for inputs of any size: they get their parameters at the first call."""
     layers = ""
     """Where its own layers stand, as opposed to what they are built of: `equinox.nn.`."""
-    transformations: frozenset[str] = frozenset()
-    """Functions of it that pass on what they are given, with the annotations that it has: `filter_jit`."""
+    transforming_prefix = ""
+    """What its transformations have before JAX's names of them, if they keep annotations: `filter_` of `filter_jit`."""
     appliers: frozenset[str] = frozenset()
     """Functions of it that call their first argument, or pass it on to what does."""
     variables: tuple[str, ...] = ()

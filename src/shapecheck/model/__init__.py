@@ -25,7 +25,7 @@ _FILES = {
         "Claim",
         "DebugCall",
         "DescribedPart",
-        "DescribedRank",
+        "DocstringHint",
         "INSERTED",
         "Module",
         "NearName",

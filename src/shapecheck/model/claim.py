@@ -189,12 +189,16 @@ class NearName:
 
 
 @dataclass(frozen=True)
-class DescribedRank:
-    """How many axes a docstring gives a parameter of the function `scope`, of whose shape it says no more."""
+class DocstringHint:
+    """What a docstring says of a parameter of the function `scope`, and not of its shape.
+
+    That is how many axes it has, or its plain type, by name; or both, as of `n (int): a scalar`.
+    """
 
     scope: int
     parameter: str
-    axes: int
+    axes: int | None = None
+    type: str = ""
 
 
 @dataclass(frozen=True)
@@ -233,7 +237,7 @@ class Module:
     lines: tuple[str, ...] = ()  # the source text, for carets and excerpts
     debug_calls: tuple[DebugCall, ...] = ()
     near_names: tuple[NearName, ...] = ()
-    ranks: tuple[DescribedRank, ...] = ()
+    hints: tuple[DocstringHint, ...] = ()
     parts: tuple[DescribedPart, ...] = ()
     alias_files: tuple[str, ...] = ()  # the other files whose aliases its annotations use
     parsed: bool = True  # else there are no claims because nobody could read them: see `problems`

@@ -104,7 +104,12 @@ def _of_words(tokens: Tokens, *, apart: bool) -> Iterator[Spec]:
 
 
 def _with_repeats(dims: tuple[Dim, ...]) -> Iterator[tuple[Dim, ...]]:
-    """`d, ..., d` is an axis of that size as often as one likes; other dims stay as they are."""
+    """`d, ..., d` is an axis of that size as often as one likes; other dims stay as they are.
+
+    What `h, h, w, w, ...` goes on with comes in pairs, and may be nothing.
+    """
+    if len(dims) > 2 and dims[-1] == AnyDims() and isinstance(dims[-2], NamedDim) and dims[-3] == dims[-2]:
+        yield dims[:-1]
     for index in range(1, len(dims) - 1):
         before = dims[index - 1]
         if not isinstance(before, (FixedDim, NamedDim, SymbolicDim)):

@@ -28,7 +28,7 @@ class EquinoxFramework(StagedFramework):
     is_pytree = True
     has_parts = True
     layers = "equinox.nn."
-    transformations = frozenset(["filter_vmap", "filter_checkpoint", "filter_jit"])
+    transforming_prefix = "filter_"
     appliers = frozenset(["_vmap_a_of_b"])  # a helper of `equinox.nn.MLP`
     variables = ("EQX_",)
     without_effects = ("equinox", "equinox.Enumeration", "equinox.Module")

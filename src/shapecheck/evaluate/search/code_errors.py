@@ -33,6 +33,10 @@ _HOLDS_NOTHING = re.compile(
     r"\bempty (?:axis|array|sequence)|zero-size array|need at least one array|\((?:\d+, ?)*0[,)]", re.IGNORECASE
 )
 _NUMBERS = re.compile(r"\d+")
+# A message that names a dtype, if only that of an array whose shape does not fit; and one that is about dtypes alone,
+# as those of a loop before and after a turn.
+_OF_DTYPE = re.compile(r"\b(?:integer|int\d*|float\d*|floating|boolean|bool|complex\d*)\b|dtype", re.IGNORECASE)
+_DTYPES_DIFFER = re.compile("dtypes do not match")
 _SIZES = re.compile(r"[\d,() ]+")
 _SHAPES = re.compile(r"[(\[][\d, ]*[)\]]")
 _SEVERAL = 2  # axes of a variadic dim, which then are more than one
@@ -93,7 +97,9 @@ class CodeErrors:
             return None
         if self._call_spec.open_ranks and (not self.persists or any(o.has_made_values() for o in failed)):
             return None
-        if any(map(self._is_of_nothing, failed)) or self._is_next_to_open(failed[0]) or _is_of_made_dtype(failed[0]):
+        if any(map(self._is_of_nothing, failed)) or self._is_next_to_open(failed[0]):
+            return None
+        if may_blame_dtype(failed[0], _DTYPES_DIFFER):
             return None
         if not self._is_one_place(failed) or not failed[0].place[0]:
             return None
@@ -348,11 +354,10 @@ class CodeErrors:
         return tuple(each.with_requirement(requires) for each in failed[:2])
 
 
-def _is_of_made_dtype(outcome: TrialOutcome) -> bool:
-    """Whether two dtypes differ, as those of a loop before and after a turn, where an argument's was made up."""
-    guesses = outcome.bound_call.assumptions if outcome.bound_call is not None else ()
-    message = outcome.failure.message if outcome.failure is not None else ""
-    return "dtypes do not match" in message and any(each.kind == "dtype" for each in guesses)
+def may_blame_dtype(outcome: TrialOutcome, words: re.Pattern[str] = _OF_DTYPE) -> bool:
+    """Whether what ended a run, in these words, may be the dtype that an array was given because nothing says it."""
+    is_named = outcome.failure is not None and words.search(outcome.failure.message) is not None
+    return is_named and outcome.has_guessed_dtype()
 
 
 def _is_shape_error(outcome: TrialOutcome) -> bool:

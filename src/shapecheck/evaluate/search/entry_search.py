@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
@@ -20,7 +19,7 @@ from shapecheck.evaluate.inputs.trials.trial import CallSpec, SearchResult, Tria
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.choice_search import search_choices
-from shapecheck.evaluate.search.code_errors import CodeErrors
+from shapecheck.evaluate.search.code_errors import CodeErrors, may_blame_dtype
 from shapecheck.evaluate.search.further_runs import FurtherRuns, follows_one_condition, with_decisions
 from shapecheck.evaluate.search.refused_shapes import RefusedShape, find_refused
 from shapecheck.evaluate.search.size_search import SizeSearch, says_division
@@ -28,9 +27,6 @@ from shapecheck.model import Assumption, Evaluation
 from shapecheck.worker.messages.plans import EntryPlan
 
 _UNVERIFIED = ("template", "compare")  # what is shown as it is: any sizes that go will do
-
-
-_OF_DTYPE = re.compile(r"\b(?:integer|int\d*|float\d*|floating|boolean|bool|complex\d*)\b|dtype", re.IGNORECASE)
 
 
 class EntrySearch:
@@ -133,7 +129,11 @@ class EntrySearch:
 
     def _other_choices(self, first: SearchResult | None, problem: CannotSynthesiseError | None) -> SearchResult:
         """What evaluates once other choices are made for arguments that nobody describes, if anything does."""
-        is_certain = first is not None and self._errors.first_error(first) is not None and not _is_of_guesses(first)
+        is_certain = (
+            first is not None
+            and self._errors.first_error(first) is not None
+            and not any(map(may_blame_dtype, first.failed))
+        )
         if is_certain or (first is not None and any(each.needs_values for each in first.failed)):
             return SearchResult()
         failed = first.failed if first is not None else ()
@@ -281,17 +281,6 @@ def _needs_multiples(first: SearchResult | None) -> bool:
     messages = [each.failure.message for each in failed if each.failure is not None]
     integers = {name for each in failed if each.bound_call is not None for name in each.bound_call.integers}
     return len(integers) > 1 and any(map(says_division, messages))
-
-
-def _is_of_guesses(first: SearchResult) -> bool:
-    """Whether what ended the runs may be the dtype that an array was given because nothing says it."""
-    return any(
-        each.failure is not None
-        and _OF_DTYPE.search(each.failure.message)
-        and any(a.kind == "dtype" and a.provenance == "invented" for a in each.bound_call.assumptions)
-        for each in first.failed
-        if each.bound_call is not None
-    )
 
 
 def _ends_elsewhere(first: SearchResult | None, found: SearchResult) -> bool:

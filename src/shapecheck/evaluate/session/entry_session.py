@@ -60,7 +60,7 @@ class EntrySession:
             described,
             context.subclasses,
             claimed=described.claimed_names,
-            ranks=described.ranks,
+            hints=described.hints,
             call_sites=CallSites(self._texts_with_calls, self._note_source),
         )
         self._builder = CallBuilder(context.recorder, models)

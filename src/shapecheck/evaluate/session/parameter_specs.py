@@ -11,7 +11,7 @@ from shapecheck.evaluate.inputs.facts.signature_facts import Descriptions
 from shapecheck.evaluate.inputs.project import entries
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder
-from shapecheck.model import FunctionKey
+from shapecheck.model import DocstringHint, FunctionKey
 from shapecheck.worker.messages.plans import UNSAID, ModulePlan, ParameterSpec
 
 
@@ -38,13 +38,19 @@ class ParameterSpecs:
                 result[description.parameter] = replace(first, others=(*first.others, description.spec))
         return result
 
-    def ranks(self, what: object) -> Mapping[str, int]:
-        """The numbers of axes that docstrings give the parameters of a function, or of a class's constructor."""
+    def hints(self, what: object) -> Mapping[str, DocstringHint]:
+        """What docstrings say of the parameters of a function, or of a class's constructor, beside their shapes."""
         found = self.scope_of(inspect.getattr_static(what, "__init__") if isinstance(what, type) else what)
         if found is None:
             return {}
         path, scope = found
-        return {each.parameter: each.axes for each in self._plans[path].ranks if each.scope == scope}
+        hints: dict[str, DocstringHint] = {}
+        for each in self._plans[path].hints:
+            if each.scope == scope:
+                earlier = hints.get(each.parameter, each)
+                axes = earlier.axes if each.axes is None else each.axes
+                hints[each.parameter] = replace(each, axes=axes, type=earlier.type or each.type)
+        return hints
 
     def claimed_names(self, function: object) -> tuple[frozenset[str], ...]:
         """The names that each claim uses of a function, of those inside of it, and of its class."""

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
-from shapecheck.evaluate.inputs.facts.signature_facts import Descriptions
 from shapecheck.evaluate.inputs.project.entries import nearest
 from shapecheck.evaluate.inputs.project.user_examples import ExampleError
 from shapecheck.evaluate.inputs.synthesis.construct_models import Models
@@ -23,6 +22,7 @@ from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder, Watch
 from shapecheck.evaluate.search.entry_search import EntrySearch
+from shapecheck.evaluate.session.parameter_specs import ParameterSpecs
 from shapecheck.evaluate.stages import named_scopes, stage_records, staged_framework
 from shapecheck.evaluate.stages.stage_recorder import Runner, StageRecorder
 from shapecheck.worker.messages.plans import EntryPlan, WorkerSettings
@@ -94,7 +94,7 @@ class TargetContext:
     importer: PlanImporter
     recorder: Recorder
     settings: WorkerSettings
-    described: Callable[[object], Descriptions]
+    described: ParameterSpecs
     subclasses: Callable[[type], Sequence[type]]
 
     def models(
@@ -107,7 +107,8 @@ class TargetContext:
     ) -> Models:
         """What constructs models; `sizes` go before those of the configuration."""
         pinned = {**self.settings.sizes, **(sizes or {})}
-        return Models(self.recorder, pinned, self.described, self.subclasses, made, constructions, build)
+        hints = self.described.hints
+        return Models(self.recorder, pinned, self.described, self.subclasses, made, constructions, build, hints=hints)
 
     def invented_before(self, own: set[int] | None = None) -> InventedSizes:
         """Sizes that are made up, beginning with those that an earlier evaluation made up."""

@@ -12,13 +12,12 @@ from typing import Any
 
 from shapecheck.evaluate.framework_protocol import Classes, loaded_frameworks, module_name
 from shapecheck.evaluate.inputs.facts.defining_source import defining_source
+from shapecheck.evaluate.inputs.facts.transformations import is_transformation
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
 from shapecheck.evaluate.stages.stage_records import StageStep, arguments, describe_unmapped, function_name
 from shapecheck.model import OtherValue, TreeValue, Value
 
-# Functions that call what they are given, or pass it on as it is.
-_TRANSFORMING = frozenset(["vmap", "checkpoint", "remat", "jit", "grad", "value_and_grad"])
 _MAPPING = frozenset(["tree_map", "map"])
 
 Parents = dict[ast.AST, ast.AST]
@@ -75,12 +74,8 @@ def _is_call(node: ast.expr, function: ast.AST, parents: Parents) -> bool:
     if parent.func is node or (_name(parent.func) == "isinstance" and parent.args[:1] == [node]):
         return True
     if isinstance(parent.func, ast.Call):  # vmap(lambda f, x: f(x))(self.act, x)
-        return _transforms(_name(parent.func.func))
-    return _maps(_name(parent.func)) or (_transforms(_name(parent.func)) and parent.args[:1] == [node])
-
-
-def _transforms(name: str) -> bool:
-    return name in _TRANSFORMING or any(name in each.transformations for each in loaded_frameworks())
+        return is_transformation(_name(parent.func.func))
+    return _maps(_name(parent.func)) or (is_transformation(_name(parent.func)) and parent.args[:1] == [node])
 
 
 def _maps(name: str) -> bool:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from shapecheck.model import DescribedRank, Evaluation, Failure, FunctionKey, Scope, Site, Snippet
+from shapecheck.model import DocstringHint, Evaluation, Failure, FunctionKey, Scope, Site, Snippet
 
 # Calls of a function, in different tests, that are evaluated with free sizes until one comes to an end: the worker
 # counts them, and its parent knows by them which tests were the first.
@@ -54,7 +54,7 @@ class ModulePlan:
     described: tuple[ParameterSpec, ...] = ()
     claimed: tuple[int, ...] = ()  # scopes that have claims
     names: tuple[tuple[int, tuple[str, ...]], ...] = ()  # those that each claim of a scope uses, and tells apart
-    ranks: tuple[DescribedRank, ...] = ()
+    hints: tuple[DocstringHint, ...] = ()
     aliases: str = ""  # a hash of what its annotations mean, where that stands in other files
     source: str = ""  # text in place of the file's own (its bytes as Latin-1), for an editor's unsaved buffer
 

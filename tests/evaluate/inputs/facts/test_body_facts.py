@@ -6,6 +6,7 @@ import pytest
 
 from shapecheck.evaluate.inputs.facts.body_facts import facts_of
 from shapecheck.evaluate.inputs.facts.body_shapes import BodyShape, body_shapes
+from shapecheck.model import DocstringHint
 from shapecheck.worker.messages.plans import ParameterSpec
 
 # The functions below are read, and never called: what they call need not be there.
@@ -137,8 +138,9 @@ def test_the_letters_of_a_pattern_are_no_names_that_somebody_wrote() -> None:
 
 
 def test_words_count_where_the_body_admits_them() -> None:
-    assert body_shapes(branch, {}, {"x": 2})["x"] == BodyShape("x0 x1", "", exact=True)
-    assert body_shapes(unpacked, {}, {"x": 2})["x"].spec == "b t c"
+    hints = {"x": DocstringHint(0, "x", axes=2)}
+    assert body_shapes(branch, {}, hints)["x"] == BodyShape("x0 x1", "", exact=True)
+    assert body_shapes(unpacked, {}, hints)["x"].spec == "b t c"
 
 
 def choose(x, kind: str):

@@ -38,6 +38,14 @@ def apart(x: Array):
     '''
     return x.transpose(0, 1, 3, 2, 4)
 """,
+    # an annotation leaves open how many more axes there are, and of what sizes
+    "annotated_pairs.py": """
+def first(x: Float[Array, "n n ..."]) -> Float[Array, "n ..."]:
+    return x[0]
+
+def rows(x: Float[Array, "n n ..."]) -> Float[Array, "n"]:  ~SC203
+    return x.sum(axis=0)
+""",
     "model.py": """
 class Embed(eqx.Module):
     linear: eqx.nn.Linear

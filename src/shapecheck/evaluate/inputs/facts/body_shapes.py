@@ -25,6 +25,7 @@ from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     holds_plain_array,
     signature_of,
 )
+from shapecheck.model import DocstringHint
 from shapecheck.shapes import AnyDim, is_variadic, parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
@@ -46,16 +47,18 @@ class BodyShape:
     named: bool = False
 
 
-_NO_RANKS: Mapping[str, int] = types.MappingProxyType({})
+_NO_HINTS: Mapping[str, DocstringHint] = types.MappingProxyType({})
 NO_SHAPES: Mapping[str, BodyShape] = types.MappingProxyType({})
 
 
 def body_shapes(
-    function: Callable[..., object], described: Mapping[str, ParameterSpec], ranks: Mapping[str, int] = _NO_RANKS
+    function: Callable[..., object],
+    described: Mapping[str, ParameterSpec],
+    hints: Mapping[str, DocstringHint] = _NO_HINTS,
 ) -> dict[str, BodyShape]:
     """The shapes of the parameters that no annotation, comment or docstring describes, as far as the body tells.
 
-    A docstring may give their `ranks`, which count where the body admits any.
+    What a docstring hints at, how many axes they have, counts where the body admits it.
     """
     annotations = _annotations(function)
     open_ones = [
@@ -67,6 +70,7 @@ def body_shapes(
     open_ones += [
         text for name in open_ones for part in parts_of(function, name) if (text := str(part)) not in described
     ]
+    ranks = {name: each.axes for name, each in hints.items() if each.axes is not None}
     said = {
         name: replace(fact, ranks=(ranks[name],), is_array=True)
         for name, fact in facts.parameters.items()

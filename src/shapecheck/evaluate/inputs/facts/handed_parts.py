@@ -10,10 +10,9 @@ from types import CodeType
 
 from shapecheck.evaluate.inputs.facts.defining_source import defining_source
 from shapecheck.evaluate.inputs.facts.source_reads import note_read
+from shapecheck.evaluate.inputs.facts.transformations import hands_on_arguments
 from shapecheck.model.parameter_parts import ParameterParts, Part
 
-# Of JAX, and as Equinox and NNX call theirs.
-_TRANSPARENT = frozenset({"grad", "value_and_grad", "jit", "checkpoint", "remat", "jacfwd", "jacrev", "hessian"})
 _DEPTH = 3  # functions that hand it on to each other
 
 
@@ -121,7 +120,7 @@ def _without_transformation(function: ast.expr) -> ast.expr:
     """What is called, inside of transformations that hand on their arguments as they are: `jax.grad(loss)(params)`."""
     while isinstance(function, ast.Call) and function.args:
         name = function.func.attr if isinstance(function.func, ast.Attribute) else getattr(function.func, "id", "")
-        if name.removeprefix("filter_") not in _TRANSPARENT:
+        if not hands_on_arguments(name):
             break
         function = function.args[0]
     return function

@@ -54,7 +54,7 @@ def _kinds(function: Callable[..., object]) -> list[object]:
 
 def inner_function(function: Callable[..., object]) -> Callable[..., object]:
     """The function inside the decorators of JAX or a framework: under `vmap`, its annotations speak of one example."""
-    transforming = {"jax", "jaxlib", *(each.package for each in loaded_frameworks() if each.transformations)}
+    transforming = {"jax", "jaxlib", *(each.package for each in loaded_frameworks() if each.transforming_prefix)}
     while hasattr(function, "__wrapped__"):
         module = getattr(function, "__globals__", {}).get("__name__", type(function).__module__)
         if str(module).split(".", 1)[0] not in transforming:
@@ -64,15 +64,8 @@ def inner_function(function: Callable[..., object]) -> Callable[..., object]:
 
 
 def ranks_of(specs: Sequence[str]) -> tuple[int, ...]:
-    """How many axes to try for variadic dims: none where pairs go on, as in `h h w w ...`, and with them the pairs."""
-    if any(map(_goes_on_in_pairs, specs)):
-        return (0,)
+    """How many axes to try for variadic dims."""
     return (1, 2, 0, 3) if any(parse_spec(s).rank() is None for s in specs) else (1,)
-
-
-def _goes_on_in_pairs(text: str) -> bool:
-    dims = parse_spec(text).dims
-    return len(dims) > 2 and dims[-3] == dims[-2] and isinstance(dims[-1], AnyDims)
 
 
 def specs_of(function: Callable[..., object], described: Descriptions) -> list[str]:

@@ -341,7 +341,7 @@ class CallBuilder:
         statics: Mapping[str, object] = types.MappingProxyType({}),
     ) -> CallSpec:
         described = descriptions_of(function, self.models.described)
-        body = body_shapes(function, described, self.models.ranks(function))
+        body = body_shapes(function, described, self.models.hints(function))
         for name in (*statics, *list(inspect.signature(function).parameters)[: instance is not None]):
             body.pop(name, None)
         made = made_specs(function, described, body)

@@ -20,6 +20,7 @@ from shapecheck.evaluate.inputs.trials.size_assignment import CONSTRUCTOR_VARIAN
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.probes.absent_packages import AbsentPackageError
 from shapecheck.evaluate.probes.recorder import RecordedPart, Recorder
+from shapecheck.model import DocstringHint
 
 _Key = tuple[type, int, int, str, Choices]
 Instance = tuple[object, dict[str, int], Synthesis | None]
@@ -29,7 +30,7 @@ Instance = tuple[object, dict[str, int], Synthesis | None]
 class Models:
     """Constructs models, and keeps them. `pinned` are sizes from the configuration, `made` what is made up.
 
-    `described` tells what comments say of parameters and fields, `ranks` how many axes docstrings give these at least,
+    `described` tells what comments say of parameters and fields, `hints` what else docstrings say of these,
     `claimed` which names the claims of a function use,
     `subclasses` which classes stand for an abstract one.
     With `build`, models are made by that, with values; else abstractly, without any.
@@ -45,14 +46,14 @@ class Models:
         constructions: tuple[int, ...] = CONSTRUCTIONS,
         build: Callable[[LazyCall], object] | None = None,
         claimed: Callable[[object], tuple[frozenset[str], ...]] = lambda function: (),
-        ranks: Callable[[object], Mapping[str, int]] = lambda function: {},
+        hints: Callable[[object], Mapping[str, DocstringHint]] = lambda function: {},
         call_sites: CallSites | None = None,
     ) -> None:
         self.call_sites = call_sites or CallSites()
         self.build, self.has_values = build or abstract_call.build, build is not None
         self.pinned, self.described, self.claimed, self.subclasses = pinned, described, claimed, subclasses
         self.made, self.constructions = made or InventedSizes(), constructions
-        self.ranks = ranks
+        self.hints = hints
         self.keys = Keys()
         self._recorder = recorder
         self._kept: dict[_Key, tuple[object, dict[str, int], RecordedPart]] = {}
@@ -113,7 +114,7 @@ class Models:
         )
         synthesis = self.synthesis(sizes, construction, invention, ArgumentChoices(choices, "self."))
         sizes.choose_inner = synthesis.integers.choose_inner
-        body = body_shapes(function, {}, self.ranks(function))
+        body = body_shapes(function, {}, self.hints(function))
         args, kwargs = synthesis.arguments(function, {}, init, body, constructing=True)
         if construction == AS_CALLED and not synthesis.took_from_calls:
             raise NotCalledError(f"nothing calls {function.__name__} with known values")
@@ -136,7 +137,7 @@ class Models:
             described=self.described,
             keys=self.keys,
             choices=choices,
-            ranks=self.ranks,
+            hints=self.hints,
             call_sites=self.call_sites,
         )
 

@@ -70,7 +70,7 @@ class LaterResults:
             found: tuple[Sequence[object], dict[str, object]] = [values.value(each, "") for each in taken], {}
         else:
             described = self._models.described(function)
-            body = body_shapes(function, described, self._models.ranks(function))
+            body = body_shapes(function, described, self._models.hints(function))
             found = self._synthesis.arguments(function, described, {}, body)
         if before != (len(values.inventions), len(assignment.guessed_dtypes), len(self._synthesis.made_up)):
             raise CannotSynthesiseError("nothing says what the function takes that is given back")

@@ -17,7 +17,6 @@ import jax
 from shapecheck.evaluate.framework_protocol import apply_variables, is_abstract, module_name
 from shapecheck.evaluate.inputs.facts import name_hints
 from shapecheck.evaluate.inputs.facts.body_shapes import NO_SHAPES, BodyShape, body_shapes, unpacked_parts
-from shapecheck.evaluate.inputs.facts.documented_types import documented_type
 from shapecheck.evaluate.inputs.facts.handed_parts import goes_elsewhere, is_mentioned, parts_of
 from shapecheck.evaluate.inputs.facts.known_numbers import number_kind
 from shapecheck.evaluate.inputs.facts.known_texts import known_texts, reaches_out
@@ -49,10 +48,12 @@ from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall
 from shapecheck.evaluate.inputs.trials.choices import ArgumentChoices, Keys, axes_text
 from shapecheck.evaluate.inputs.trials.later_variables import LaterArgument
 from shapecheck.evaluate.inputs.trials.size_assignment import SizeAssignment
+from shapecheck.model import DocstringHint
 from shapecheck.model.parameter_parts import Part
 from shapecheck.shapes import AnyDim, parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
+_PLAIN_TYPES: Final[Mapping[str, type]] = {each.__name__: each for each in (bool, float, int, str)}  # of docstrings
 _DEPTH = 6
 SUPPLIED: Final = object()
 """Given in the place of an argument: one is made, though it may be left out."""
@@ -88,13 +89,13 @@ class Synthesis:
         described: Callable[[object], Mapping[str, ParameterSpec]] = lambda what: {},
         keys: Keys | None = None,
         choices: ArgumentChoices | None = None,
-        ranks: Callable[[type], Mapping[str, int]] = lambda cls: {},
+        hints: Callable[[object], Mapping[str, DocstringHint]] = lambda function: {},
         call_sites: CallSites | None = None,
     ) -> None:
         self.assignment = assignment
         self.call_sites = call_sites or CallSites()
         self.took_from_calls = False
-        self.subclasses, self.described, self.ranks = subclasses, described, ranks
+        self.subclasses, self.described, self.hints = subclasses, described, hints
         self.keys = keys or Keys()
         self.choices = choices or ArgumentChoices()
         self.integers = IntegerChoices(assignment.made, variant, pinned, invention, self.choices)
@@ -255,7 +256,8 @@ class Synthesis:
         name, default = parameter.name, parameter.default
         annotation = annotation_of(function, name, parameter.annotation)
         if annotation is MISSING and default is MISSING and not isinstance(described, ParameterSpec):
-            annotation = documented_type(function, name) or MISSING
+            hint = self.hints(function).get(name)
+            annotation = _PLAIN_TYPES.get(hint.type, MISSING) if hint is not None else MISSING
         variant = self.integers.variant
         if variant == AS_CALLED and constructing and not is_array_type(annotation):
             called = self._as_called(function, name)
@@ -464,7 +466,7 @@ class Synthesis:
         try:
             with self.integers.within(name, is_config=is_config(cls)):
                 descriptions = self.described(cls)
-                body = body_shapes(cls, descriptions, self.ranks(cls))
+                body = body_shapes(cls, descriptions, self.hints(cls))
                 positional, named = self.arguments(cls, descriptions, given, body, constructing=True)
             if descriptions:  # a stack of them is called the same: that proves nothing against a claim
                 self.values.invent("value", name, f"one {cls.__name__}")

@@ -201,6 +201,10 @@ class TrialOutcome:
         """Whether nothing says how many axes some array has."""
         return "rank" in self._invented_kinds()
 
+    def has_guessed_dtype(self) -> bool:
+        """Whether nothing says of which dtype some array is."""
+        return "dtype" in self._invented_kinds()
+
     def _invented_kinds(self) -> set[str]:
         found = self.bound_call.assumptions if self.bound_call is not None else ()
         return {each.kind for each in found if each.provenance == "invented"}

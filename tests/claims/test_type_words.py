@@ -1,0 +1,71 @@
+"""Plain types that docstrings give parameters which have no annotation."""
+
+from __future__ import annotations
+
+import pytest
+
+from shapecheck.claims import read_module
+from shapecheck.claims.documented_types import type_of
+
+
+@pytest.mark.parametrize(
+    ("description", "name"),
+    [
+        (": bool. Whether to.", "bool"),
+        (" (float, optional): a factor", "float"),
+        ("(`integer`) of them", "int"),
+        (" an int", "int"),
+        (": string, one of two", "str"),
+        # What holds such numbers is none, nor what only mentions them.
+        (": float array", ""),
+        (": list of int", ""),
+        (" (int or None): how many", ""),
+        ("how many, int", ""),
+    ],
+)
+def test_the_type_that_a_description_begins_with(description: str, name: str) -> None:
+    assert type_of(description) == name
+
+
+GOOGLE = """
+    Args:
+        a: int. How many.
+        b (bool): whether.
+        c: float array.
+"""
+NUMPY = """
+    Parameters
+    ----------
+    a : int
+        How many.
+    b : bool, optional
+    c : array of float
+"""
+SPHINX = """
+    :param int a: how many
+    :param b: whether
+    :type b: bool
+    :param c: float array
+"""
+LIST = """
+    - a: int, how many.
+    b: bool
+    c: float array
+"""
+
+
+@pytest.mark.parametrize("style", [GOOGLE, NUMPY, SPHINX, LIST])
+@pytest.mark.parametrize("of_class", [False, True])
+def test_each_style_gives_parameters_their_types(style: str, of_class: bool) -> None:
+    text = f'class C:\n    """Do it.\n{style}    """\n    def __init__(self, a, b, c): ...\n'
+    if not of_class:
+        text = f'def f(a, b, c):\n    """Do it.\n{style}    """\n'
+    module = read_module("a.py", text.encode())
+    hints = {(module.scopes[each.scope].qualname, each.parameter, each.type) for each in module.hints}
+    owner = "C.__init__" if of_class else "f"
+    assert hints == {(owner, "a", "int"), (owner, "b", "bool")}
+
+
+def test_annotated_parameters_need_no_docstring() -> None:
+    text = f'def f(a: int, b: bool, c: float):\n    """Do it.\n{GOOGLE}    """\n'
+    assert read_module("a.py", text.encode()).hints == ()
