@@ -40,11 +40,49 @@ def strict(obs: Float[Array, "num_envs"]) -> Float[Array, "4 num_envs"]:
     return jax.lax.scan(lambda obs, _: (obs, Strict(obs)), obs, None, 4)[1].obs
 """
 
+NUMBERS = """
+from dataclasses import dataclass
+
+import jax
+from jaxtyping import Array, Float
+
+@jax.tree_util.register_dataclass
+@dataclass
+class State:
+    steps: Float[Array, "batch"]
+    done: Float[Array, "batch"]
+
+def first(state: State):
+    '''First.
+
+    Args:
+        state: of shape [1], made by the environment
+    '''
+    return state.steps[0]
+
+def pair(state: State):
+    '''Pair.
+
+    Args:
+        state: of shape [1, batch]  ~SC207
+    '''
+    return state.steps[0]
+
+def use(state: State):
+    one = state.steps[None]  # (batch, 1)  ~SC201
+    return first(state) + pair(state), one
+"""
+
 
 @pytest.fixture(scope="module")
 def folder(check_folder):
-    return check_folder({"records.py": TEXT})
+    return check_folder({"records.py": TEXT, "numbers.py": NUMBERS})
 
 
 def test_a_field_holds_what_the_body_makes_or_what_the_scan_gives(folder) -> None:
     assert folder.cases["records.py"].as_marked()
+
+
+def test_a_number_that_a_text_gives_a_parameter_may_be_what_callers_pass(folder) -> None:
+    case = folder.cases["numbers.py"]
+    assert [mark for mark in case.actual if mark[1] != "unreached"] == case.expected, case.details

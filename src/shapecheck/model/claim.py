@@ -204,6 +204,15 @@ class DocstringHint:
 
 
 @dataclass(frozen=True)
+class DescribedPart:
+    """That a claim (by its index) is about a part of a parameter of the function `scope`: `batch["x"]`, as a text."""
+
+    scope: int
+    part: str
+    claim: int
+
+
+@dataclass(frozen=True)
 class DebugCall:
     """A call of `print`, or of `jax.debug.print`, `callback` or `breakpoint`: `function`.
 
@@ -231,6 +240,7 @@ class Module:
     debug_calls: tuple[DebugCall, ...] = ()
     near_names: tuple[NearName, ...] = ()
     hints: tuple[DocstringHint, ...] = ()
+    parts: tuple[DescribedPart, ...] = ()
     alias_files: tuple[str, ...] = ()  # the other files whose aliases its annotations use
     parsed: bool = True  # else there are no claims because nobody could read them: see `problems`
 

@@ -23,8 +23,10 @@ SOME_INTEGERS = "it holds for some integers of its constructor, and fails for ot
 _GIVEN = ("test", "example", "config", "script", "run", SNIPPET)  # origins of arguments that the user wrote
 UP_TO = "it holds for {name} up to the length of an array that was made up, and nothing says that there may be more"
 OTHER_RANK = "it has another number of axes than was chosen for `...`, and holds for that one"
+_UNTOLD = ("dtype", "follows", "part")  # no news to who reads that a claim is verified
 _PARTICULAR = ("tie", "size", "rank")  # assumptions under which a claim was not seen for all sizes
 _LESSER = re.compile(r"min\((?P<one>[^(),]+), (?P<other>[^(),]+)\)")
+_NAMELESS = re.compile(r"dim\d+")  # a size that the function which was evaluated has no name for
 _LARGEST_STEP = 4  # between a size and one that follows from it
 
 
@@ -217,7 +219,7 @@ def _verdict(
         best = min(good, key=lambda each: _strength(each.assumptions))
         kept = verdicts.rests_on.get(key)
         if kept is None or _strength(best.assumptions) < _strength(kept):
-            verdicts.rests_on[key] = tuple(a for a in best.assumptions if a.kind not in ("dtype", "follows"))
+            verdicts.rests_on[key] = tuple(a for a in best.assumptions if a.kind not in _UNTOLD)
         _note_shown(key, good, verdicts)
         loose = [each.results[key].loose for each in good]
         if all(loose):
@@ -235,6 +237,8 @@ def _verdict(
         is_written = _is_written_size(module, pairs) or _has_another_name(modules, key, pairs)
         if mismatch.reason == "dim" and is_written and _is_outside_of_functions(mismatch, shown):
             pairs = shown
+        if _is_number_of_parameter(module, key, pairs):
+            continue
         about = (
             "dim" if mismatch.reason == "dim" and not is_written else "dtype" if mismatch.reason == "dtype" else about
         )
@@ -331,6 +335,20 @@ def _is_written_size(module: Module, shown: Sequence[tuple[EvaluationView, Misma
             near.append({(name, step): other for name, step, other in steps if abs(step) <= _LARGEST_STEP})
     always = set.intersection(*map(set, near)) if near else set()
     return any(len({each[key] for each in near}) > 1 for key in always)
+
+
+def _is_number_of_parameter(module: Module, key: ClaimKey, shown: Sequence[tuple[EvaluationView, Mismatch]]) -> bool:
+    """Whether a text gives a parameter a number of elements, where a record brought a size that is anything.
+
+    What callers pass may well have that number: `state: of shape [1, ...]`.
+    """
+    claim = module.claims[key[1]]
+    if claim.notation == "annotation" or module.sites[claim.sites[0]].kind != "param":
+        return False
+    dims = parse_spec(claim.spec).dims
+    axes = {mismatch.axis for _, mismatch in shown if mismatch.reason == "dim" and mismatch.axis is not None}
+    is_number = bool(axes) and all(axis < len(dims) and isinstance(dims[axis], FixedDim) for axis in axes)
+    return is_number and any(_NAMELESS.fullmatch(_size_at_fault(mismatch)) for _, mismatch in shown)
 
 
 def _is_known(each: EvaluationView, mismatch: Mismatch) -> bool:

@@ -229,10 +229,14 @@ class FurtherRuns:
                 yield name, SearchResult(ok=last) if found.ok else SearchResult(failed=last)
 
     def other_ranks(self, first: TrialOutcome) -> tuple[TrialOutcome, ...]:
-        """The same with none and two axes for variadic dims: a claim holds for each number of them, or not at all."""
+        """The same with none and two axes for variadic dims: a claim holds for each number of them, or not at all.
+
+        With three too where they do not stand in front: space has as many, and texts may speak of just these.
+        """
         if self._call_spec.model_axes(first) is not None:
             return ()
-        others = (rank for rank in (2, 0) if len(self._call_spec.ranks) > 1 and rank != first.trial.rank)
+        ranks = (2, 0, 3) if self._call_spec.signature.has_inner_variadics() else (2, 0)
+        others = (rank for rank in ranks if len(self._call_spec.ranks) > 1 and rank != first.trial.rank)
         return tuple(self._attempts.run(dataclasses.replace(first.trial, rank=rank)) for rank in others)
 
 

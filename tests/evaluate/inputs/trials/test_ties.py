@@ -51,6 +51,67 @@ class Skip(eqx.Module):
         y = x + 1  # (d_out,)  ~SC201
         return x + self.linear(x) ~SC305
 """,
+    # a size that the constructor computes as it likes, and one that nobody computes
+    "computed.py": """
+class Gate(eqx.Module):
+    index: Array
+    def __init__(self, order: int):
+        num_parts = 0
+        for degree in range(order):
+            num_parts += 2 * degree + 1
+        self.index = jnp.zeros(num_parts, int)
+    def __call__(self, gates: Float[Array, "nodes k"], x: Float[Array, "nodes num_parts k"]):
+        return x * gates[:, None].repeat(len(self.index), axis=1)
+
+class Fixed(eqx.Module):
+    index: Array
+    def __init__(self, order: int):
+        self.index = jnp.zeros(45, int)
+    def __call__(self, gates: Float[Array, "nodes k"], x: Float[Array, "nodes num_parts k"]):
+        return x * gates[:, None].repeat(len(self.index), axis=1) ~SC305
+""",
+    # a misspelt name, and names of one size at two moments
+    "spellings.py": """
+def pairs(frames, positions, mask):
+    '''Pairs.
+
+    Args:
+        frames: (num_frames,) array.
+        positions: (num_positions,) array.
+        mask: array of shape (num_frames, num_posiitons).  ~SC103
+    '''
+    return frames[:, None] * positions * mask
+
+def turned(frames, positions, mask):
+    '''Pairs.
+
+    Args:
+        frames: (num_frames,) array.
+        positions: (num_positions,) array.
+        mask: array of shape (num_frames, num_rotations).
+    '''
+    return frames[:, None] * positions * mask  ~SC305
+
+def smooth(probs: Array, mats: Array):
+    '''Smooth.
+
+    Args:
+        probs: array of shape (t, k).
+        mats: array of shape (k_next, k_curr).
+    '''
+    t, k = probs.shape
+    return jnp.broadcast_to(mats, (t - 1, k, k)) @ probs[1:, :, None]
+
+def skewed(probs: Array, mats: Array):
+    '''Smooth.
+
+    Args:
+        probs: array of shape (t, k).
+        mats: array of shape (k_next, k_curr).
+    '''
+    t, k = probs.shape
+    return jnp.broadcast_to(mats, (t - 1, t, k)) @ probs[1:, :, None] ~SC305
+""",
     # one of them stands in no claim, or nothing makes it run
     "integers_unnamed.py": """
 class Scaled(eqx.Module):

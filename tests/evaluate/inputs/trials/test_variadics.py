@@ -38,6 +38,35 @@ def apart(x: Array):
     '''
     return x.transpose(0, 1, 3, 2, 4)
 """,
+    # a text may speak of space, which has three axes
+    "space.py": """
+def turned(x: Array) -> Array:
+    '''Turn.
+
+    Args:
+        x: array of shape (3, nx, ny, nz)
+
+    Returns:
+        array of shape (3, nx, ny, nz)
+    '''
+    return x[::-1]
+
+def planar(x: Array) -> Array:
+    '''Turn.
+
+    Args:
+        x: array of shape (nx, 4)  ~SC207
+    '''
+    return x + 1
+
+def spectra(x: Array) -> Array:
+    '''Split.
+
+    Args:
+        x: array of shape (num_freqs, 6, *spatial)
+    '''
+    return turned(x[:, :3]) + planar(x[:, 3:])
+""",
     # an annotation leaves open how many more axes there are, and of what sizes
     "annotated_pairs.py": """
 def first(x: Float[Array, "n n ..."]) -> Float[Array, "n ..."]:

@@ -29,6 +29,9 @@ _OF_MODELS = _word_set(
     "head group layer channel class feature hidden model embed embd embedding kernel expert code vocab latent unit"
 )
 
+_MOMENTS = _word_set("next prev previous curr current new old last")
+_SHORTEST_TYPO = 6  # letters of a name of which another may be a misspelling
+
 EXTENTS = (_SEQUENCE | _SPATIAL | _BATCH | _POINTS) - {"n", "x", "y", "l"}
 """Words for axes that count things, which one more of would be as good, as against features; single letters that are
 used for both are left out."""
@@ -72,18 +75,41 @@ def are_namesakes(dim: str, integer: str) -> bool:
     return any(kind & set(left) and kind & set(right) for kind in (_SEQUENCE, _SPATIAL, _BATCH))
 
 
+def is_of_moment(name: str) -> bool:
+    """Whether a name is one of several for what changes: `k_next`, `prev_len`."""
+    return not _MOMENTS.isdisjoint(words(name))
+
+
+def are_moments(first: str, second: str) -> bool:
+    """Whether two names are of one thing at two moments: `(k_next, k_curr)` is a square."""
+    bases = [{*significant_words(name)} - _MOMENTS for name in (first, second)]
+    return is_of_moment(first) and is_of_moment(second) and bases[0] == bases[1] != set()
+
+
 def may_be_one_dim(first: str, second: str) -> bool:
     """Whether two dims of one call may be two names of one size.
 
     Not so `x_dim` and `y_dim`, `h` and `w`, `s` and `t`, of which an integer such as `img_size` may be either. But the
-    `h` of one array may be the `y` of another.
+    `h` of one array may be the `y` of another; `k_next` and `k_curr` are a `k`, and a misspelt name is the right one.
     """
     left, right = set(significant_words(first)), set(significant_words(second))
+    if left - _MOMENTS == right - _MOMENTS != set() or _is_misspelt(first, second):
+        return True
     if any(left <= along and right <= along for along in _ALONG):
         return True
     if left != right and (left | right <= _SPATIAL or all(len(word) == 1 for word in left | right)):
         return False
     return are_namesakes(first, second)
+
+
+def _is_misspelt(first: str, second: str) -> bool:
+    """Whether two names have the same letters, of which some changed places, or one lacks a letter inside."""
+    short, long = sorted((first.lower(), second.lower()), key=len)
+    if len(short) < _SHORTEST_TYPO or short == long or any(each.isdigit() for each in short + long):
+        return False
+    if len(short) == len(long):
+        return sorted(short) == sorted(long)
+    return len(long) == len(short) + 1 and any(long[:i] + long[i + 1 :] == short for i in range(1, len(short)))
 
 
 def are_sides(name: str, other: str, integer: str) -> bool:

@@ -9,16 +9,20 @@ array has already, are distinguished by the claims: a tie of these is one that n
 from __future__ import annotations
 
 import ast
+import inspect
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from shapecheck.evaluate.inputs.facts.defining_source import defining_source
 from shapecheck.evaluate.inputs.facts.namesakes import (
+    are_moments,
     are_namesakes,
     are_sides,
     is_extent,
     is_of_models,
+    is_of_moment,
     may_be_one_dim,
     words,
 )
@@ -29,7 +33,8 @@ from shapecheck.shapes import AnyDims, FixedDim, NamedDim, VariadicDim, is_varia
 Tie = tuple[str, str]
 """A free name, and what it is made equal to: a size, another name, or an expression over names."""
 
-_RELATING = frozenset(["half", "double", "twice", "quarter", "third", "minus", "plus", "prev", "next", "total", "both"])
+_RELATING = frozenset(["half", "double", "twice", "quarter", "third", "minus", "plus", "total", "both"])
+_MAKERS = ("__init__", "__post_init__", "setup")
 _NAME = re.compile(r"[^\W\d]\w*")
 
 
@@ -68,6 +73,10 @@ class CallSignature:
         """Whether a variadic dim ends some array, and its name does not say that it counts things as `*batch` does."""
         ends = (dims[-1] for dims in (parse_spec(array.spec).dims for array in self.arrays) if dims)
         return any(is_variadic(dim) and not is_extent(getattr(dim, "name", "")) for dim in ends)
+
+    def has_inner_variadics(self) -> bool:
+        """Whether a variadic dim stands behind another dim of some array: `channels *spatial`."""
+        return any(is_variadic(dim) for array in self.arrays for dim in parse_spec(array.spec).dims[1:])
 
     def distinguishes(self, first: str, second: str) -> bool:
         """Whether one claim names both."""
@@ -134,10 +143,11 @@ def explain_tie(tie: Tie, signature: CallSignature, sizes: Sizes) -> Assumption:
         return _to_size(name, int(text), signature, sizes)
     if text.isidentifier():
         written = signature.is_formal(name) and signature.is_formal(text)
-        namesake = not written and not signature.distinguishes(name, text) and may_be_one_dim(name, text)
+        is_apart = signature.distinguishes(name, text) and not are_moments(name, text)
+        namesake = not written and not is_apart and may_be_one_dim(name, text)
         return Assumption("tie", name, text, "namesake" if namesake else "invented")
     related = [name, *_NAME.findall(text)]
-    is_said = any(_says_relation(each) for each in related) or bool(
+    is_said = any(_says_relation(each, related) for each in related) or bool(
         _computed_variables(signature.function) & set(related)
     )
     return Assumption("tie", name, text, "written" if is_said else "invented")
@@ -165,6 +175,8 @@ def _to_size(name: str, size: int, signature: CallSignature, sizes: Sizes) -> As
     shown = named[0] if named else str(size)
     if not named and size in sizes.own:  # an array that was given with the call has this extent too
         return Assumption("tie", name, shown, "alias")
+    if not named and name in _variables_of_makers(signature.function):
+        return Assumption("tie", name, shown, "written")
     is_alias = name in signature.features() and not any(_standing_beside(name, size, signature, sizes))
     return Assumption("tie", name, shown, "alias" if is_alias else "invented")
 
@@ -195,8 +207,11 @@ def _feature_axes(dims: Sequence[object]) -> Iterator[str]:
         yield channels.name
 
 
-def _says_relation(name: str) -> bool:
-    return bool(_RELATING & set(words(name))) or name[-1:].isdigit()
+def _says_relation(name: str, related: Sequence[str]) -> bool:
+    """Whether a name says that it follows from another: `half`, `x2`; `n_next` from an `n` alone."""
+    if _RELATING & set(words(name)) or name[-1:].isdigit():
+        return True
+    return is_of_moment(name) and any(may_be_one_dim(name, other) for other in related if other != name)
 
 
 def _computed_variables(function: Callable[..., object] | None) -> frozenset[str]:
@@ -206,4 +221,22 @@ def _computed_variables(function: Callable[..., object] | None) -> frozenset[str
     for node in ast.walk(source.tree) if source is not None else ():
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):
             found.update(target.id for target in node.targets if isinstance(target, ast.Name))
+    return frozenset(found)
+
+
+def _variables_of_makers(function: Callable[..., object] | None) -> frozenset[str]:
+    """The variables of what sets up the instances of a method's class, which may compute a size as they like."""
+    names = str(getattr(function, "__qualname__", "")).split(".")[:-1]
+    owner: object = sys.modules.get(str(getattr(function, "__module__", "")))
+    for name in names:
+        owner = inspect.getattr_static(owner, name, None)
+    if not names or not isinstance(owner, type):
+        return frozenset()
+    found: set[str] = set()
+    for name in _MAKERS:
+        source = defining_source(inspect.getattr_static(owner, name, None))
+        for node in ast.walk(source.tree) if source is not None else ():
+            if isinstance(node, ast.Assign | ast.AugAssign):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                found.update(target.id for target in targets if isinstance(target, ast.Name))
     return frozenset(found)
