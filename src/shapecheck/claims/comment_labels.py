@@ -64,9 +64,9 @@ class CommentLabels:
         scope = self.tables.function_scope(placed.scope)
         if not self._is_variable(scope, label):
             return None
-        return CommentTarget(
-            scope=scope, name=label, places=(self._place(scope, label, placed, above=above),), statement=placed
-        )
+        own = ast.Name(label, ast.Load())  # above `return h, c` a comment may tell of c alone
+        place = self._place(scope, label, placed, above=above)
+        return CommentTarget(scope=scope, name=label, places=(place,), statement=placed, part=own)
 
     def _place(self, scope: int, label: str, placed: PlacedStatement, *, above: bool) -> SiteKey:
         """Where to read a variable that is none of the statement's targets."""

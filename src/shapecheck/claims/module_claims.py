@@ -23,6 +23,7 @@ from shapecheck.claims.imported_aliases import Neighbours
 from shapecheck.claims.known_dims import known_dims, own_sizes
 from shapecheck.claims.local_names import has_meaning, rebound
 from shapecheck.claims.near_names import NearNames
+from shapecheck.claims.part_claims import described_parts
 from shapecheck.claims.paths import PathReader
 from shapecheck.claims.shape_names import shape_names, with_whole_shapes
 from shapecheck.claims.taught_dims import taught_dims
@@ -150,10 +151,11 @@ def _read_tree(source: SourceText, around: NotebookContext, neighbours: Neighbou
     ordered = tuple(sorted(claims, key=_in_order))
     near = NearNames(source, tables, ordered, known).find()
     paths = PathReader(tables)
+    built = sites.build(paths.paths)
     return Module(
         path=source.path,
         scopes=tuple(_with_variables(tables, sites.names(), paths)),
-        sites=sites.build(paths.paths),
+        sites=built,
         claims=ordered,
         suppressions=tuple(read_suppressions(source.comments)),
         problems=tuple(sorted(problems, key=_in_order)),
@@ -161,6 +163,7 @@ def _read_tree(source: SourceText, around: NotebookContext, neighbours: Neighbou
         debug_calls=debug_calls,
         near_names=tuple(near),
         hints=tuple(docstrings.hints()),
+        parts=tuple(described_parts(tables, ordered, built)),
         alias_files=tuple(sorted(neighbours.used)) if neighbours is not None else (),
     )
 

@@ -29,6 +29,7 @@ from shapecheck.model import (
 from shapecheck.rules import RULES
 from shapecheck.verdicts import baseline
 from shapecheck.verdicts import findings as reports
+from shapecheck.verdicts.contradicted_parts import without_contradicted
 from shapecheck.verdicts.evaluation_results import ClaimKey
 from shapecheck.verdicts.judge import Verdicts, judge
 from shapecheck.verdicts.messages import line_span
@@ -181,7 +182,8 @@ def check_locks(
 class Judgement:
     """How the claims ended: the verdicts, which of them may be reported, and why the others were not reached."""
 
-    runs: Sequence[Sequence[Evaluation]]
+    every_run: Sequence[Sequence[Evaluation]]
+    runs: Sequence[Sequence[Evaluation]]  # those that show something of claims
     verdicts: Verdicts
     sure: set[ClaimKey]
     troubles: Mapping[str, str]
@@ -192,10 +194,16 @@ def judge_run(
     modules: Mapping[str, Module], evaluated: RunResult, config: Config, *, is_shard: bool = False
 ) -> Judgement:
     """Hold the claims against what evaluation showed; of a shard, others may have reached what it did not."""
-    runs = reports.runs_for_claims(evaluated.runs)
+    every_run: Sequence[Sequence[Evaluation]] = evaluated.runs
+    runs = reports.runs_for_claims(every_run)
     verdicts = judge(modules, runs)
+    trusted = without_contradicted(modules, every_run, verdicts)
+    if trusted is not every_run:
+        every_run, runs = trusted, reports.runs_for_claims(trusted)
+        verdicts = judge(modules, runs)
     troubles = _troubles(modules, evaluated.troubles)
     return Judgement(
+        every_run=every_run,
         runs=runs,
         verdicts=verdicts,
         sure=reports.reportable(modules, verdicts, config.strict_comments),
@@ -220,7 +228,7 @@ def report(
     runs, verdicts, sure = judgement.runs, judgement.verdicts, judgement.sure
     counted = reports.tally(modules, verdicts, sure, judgement.reasons)
     summary, unreached = counted.summary, counted.unreached
-    findings = reports.findings(modules, evaluated.runs, verdicts, sure)
+    findings = reports.findings(modules, judgement.every_run, verdicts, sure)
     findings += reports.stops(modules, runs, unreached, sure & verdicts.bad.keys())
     findings += _trouble_findings(modules, evaluated.troubles)
     findings += locked.findings if locked is not None else []

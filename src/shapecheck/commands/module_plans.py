@@ -12,7 +12,7 @@ from pathlib import Path
 from shapecheck import files
 from shapecheck.commands.suppress import may_show
 from shapecheck.config import Config
-from shapecheck.model import Module
+from shapecheck.model import Claim, Module
 from shapecheck.shapes import AnyDim, parse_spec
 from shapecheck.worker.messages.plans import UNSAID, ModulePlan, ParameterSpec
 
@@ -25,21 +25,13 @@ def plan(file: Path, module: Module, config: Config, text: bytes | None = None) 
             root = folder
             name = ".".join(file.absolute().relative_to(folder).with_suffix("").parts).removesuffix(".__init__")
     described = tuple(
-        ParameterSpec(
-            scope=module.sites[s].scope,
-            parameter=module.sites[s].name,
-            spec=claim.spec,
-            dtype=claim.dtype,
-            vague=bool(claim.readings) or AnyDim() in parse_spec(claim.spec).dims,
-            prose=claim.notation == "docstring",
-            alternative=claim.group is not None,
-            leaves=bool(claim.select),
-        )
+        _parameter_spec(claim, module.sites[s].scope, module.sites[s].name)
         for claim in module.claims
         if claim.notation != "annotation" and claim.select in ((), ("leaves",))
         for s in claim.sites[:1]
         if module.sites[s].kind in ("param", "field")
     )
+    described += tuple(_described_parts(module))
     printing = debugging_scopes(module, config)
     described += tuple(_guesses(module, printing, {(each.scope, each.parameter) for each in described}))
     return ModulePlan(
@@ -56,6 +48,29 @@ def plan(file: Path, module: Module, config: Config, text: bytes | None = None) 
         aliases=_aliases(module),
         source="" if text is None else text.decode("latin-1"),
     )
+
+
+def _parameter_spec(claim: Claim, scope: int, parameter: str) -> ParameterSpec:
+    return ParameterSpec(
+        scope=scope,
+        parameter=parameter,
+        spec=claim.spec,
+        dtype=claim.dtype,
+        vague=bool(claim.readings) or AnyDim() in parse_spec(claim.spec).dims,
+        prose=claim.notation == "docstring",
+        alternative=claim.group is not None,
+        leaves=bool(claim.select),
+    )
+
+
+def _described_parts(module: Module) -> Iterator[ParameterSpec]:
+    """What claims say of parts of parameters; nothing of those of which they say different things."""
+    found: dict[tuple[int, str], list[Claim]] = {}
+    for each in module.parts:
+        found.setdefault((each.scope, each.part), []).append(module.claims[each.claim])
+    for (scope, part), claims in found.items():
+        if len({claim.spec for claim in claims}) == 1:
+            yield _parameter_spec(claims[0], scope, part)
 
 
 _TRACING = re.compile(r"\b(?:jit|scan|while_loop|fori_loop|cond|switch|checkpoint|remat|shard_map|pmap|defvjp)\b")

@@ -24,6 +24,7 @@ _FILES = {
     "claim": (
         "Claim",
         "DebugCall",
+        "DescribedPart",
         "DocstringHint",
         "INSERTED",
         "Module",

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-AssumptionKind = Literal["tie", "size", "sizes", "rank", "dtype", "value", "follows"]
+AssumptionKind = Literal["tie", "size", "sizes", "rank", "dtype", "value", "follows", "part"]
 Provenance = Literal["given", "written", "namesake", "alias", "invented"]
 
 MADE_FUNCTION: Final = "a function that"
@@ -36,6 +36,7 @@ class Assumption:
     - `rank`: how many axes the array or the variadic dim `subject` has.
     - `dtype`: the dtype of the array `subject`.
     - `value`: a made-up flag, callable or instance.
+    - `part`: the part `subject` of an argument is as a comment says where the function takes it out.
     - `follows`: the dim `subject` was made free, beside something of its former size that may have to follow it.
 
     The provenance, strongest first: *given* (example, test, configuration), *written* (annotation, docstring,

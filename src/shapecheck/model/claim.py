@@ -192,13 +192,24 @@ class NearName:
 class DocstringHint:
     """What a docstring says of a parameter of the function `scope`, and not of its shape.
 
-    That is how many axes it has, or its plain type, by name; or both, as of `n (int): a scalar`.
+    That is how many axes it has, or its plain type, by name, or which texts it may be: several, as in `n (int): a
+    scalar`.
     """
 
     scope: int
     parameter: str
     axes: int | None = None
     type: str = ""
+    texts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class DescribedPart:
+    """That a claim (by its index) is about a part of a parameter of the function `scope`: `batch["x"]`, as a text."""
+
+    scope: int
+    part: str
+    claim: int
 
 
 @dataclass(frozen=True)
@@ -229,6 +240,7 @@ class Module:
     debug_calls: tuple[DebugCall, ...] = ()
     near_names: tuple[NearName, ...] = ()
     hints: tuple[DocstringHint, ...] = ()
+    parts: tuple[DescribedPart, ...] = ()
     alias_files: tuple[str, ...] = ()  # the other files whose aliases its annotations use
     parsed: bool = True  # else there are no claims because nobody could read them: see `problems`
 

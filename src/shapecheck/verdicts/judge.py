@@ -23,6 +23,7 @@ SOME_INTEGERS = "it holds for some integers of its constructor, and fails for ot
 _GIVEN = ("test", "example", "config", "script", "run", SNIPPET)  # origins of arguments that the user wrote
 UP_TO = "it holds for {name} up to the length of an array that was made up, and nothing says that there may be more"
 OTHER_RANK = "it has another number of axes than was chosen for `...`, and holds for that one"
+_UNTOLD = ("dtype", "follows", "part")  # no news to who reads that a claim is verified
 _PARTICULAR = ("tie", "size", "rank")  # assumptions under which a claim was not seen for all sizes
 _LESSER = re.compile(r"min\((?P<one>[^(),]+), (?P<other>[^(),]+)\)")
 _NAMELESS = re.compile(r"dim\d+")  # a size that the function which was evaluated has no name for
@@ -218,7 +219,7 @@ def _verdict(
         best = min(good, key=lambda each: _strength(each.assumptions))
         kept = verdicts.rests_on.get(key)
         if kept is None or _strength(best.assumptions) < _strength(kept):
-            verdicts.rests_on[key] = tuple(a for a in best.assumptions if a.kind not in ("dtype", "follows"))
+            verdicts.rests_on[key] = tuple(a for a in best.assumptions if a.kind not in _UNTOLD)
         _note_shown(key, good, verdicts)
         loose = [each.results[key].loose for each in good]
         if all(loose):

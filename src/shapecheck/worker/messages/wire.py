@@ -18,6 +18,7 @@ def _messages_of(module: ModuleType) -> list[type]:
 _TOPICS = (entry_messages, judge_messages, plans, protocol, suite_messages, target_messages)
 _FACTS = PlainFacts(
     model.Scope,
+    model.DescribedPart,
     model.DocstringHint,
     model.Site,
     model.Switch,

@@ -63,9 +63,9 @@ def test_a_partial_application_is_a_call() -> None:
 
 
 def test_arrays_have_as_many_axes_as_is_written() -> None:
-    assert values("x = jnp.ones((2, 8, 4))\npool(x, 2)", "x") == [WrittenArray(3)]
-    assert values("pool(jax.random.normal(key, shape=(2, 8)), 2)", "x") == [WrittenArray(2)]
-    assert values("pool(jax.random.randint(key, (2,), 0, 9), 2)", "x") == [WrittenArray(1, "Int")]
+    assert values("x = jnp.ones((2, 8, 4))\npool(x, 2)", "x") == [WrittenArray(3, sizes=(2, 8, 4))]
+    assert values("pool(jax.random.normal(key, shape=(2, 8)), 2)", "x") == [WrittenArray(2, sizes=(2, 8))]
+    assert values("pool(jax.random.randint(key, (2,), 0, 9), 2)", "x") == [WrittenArray(1, "Int", (2,))]
     assert values("pool(jnp.zeros(shape), 2)", "x") == []
 
 

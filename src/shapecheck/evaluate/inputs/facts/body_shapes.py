@@ -7,6 +7,7 @@ the body itself names them (`b, t = x.shape`). What fails for such sizes proves 
 from __future__ import annotations
 
 import inspect
+import re
 import types
 import typing
 from collections.abc import Callable, Collection, Mapping
@@ -14,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from shapecheck.evaluate.inputs.facts.body_facts import BodyFacts, facts_of
+from shapecheck.evaluate.inputs.facts.handed_parts import parts_of
 from shapecheck.evaluate.inputs.facts.name_hints import is_key
 from shapecheck.evaluate.inputs.facts.parameter_facts import Axis, BodyFact
 from shapecheck.evaluate.inputs.facts.runtime_annotations import (
@@ -28,6 +30,7 @@ from shapecheck.shapes import AnyDim, is_variadic, parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
 _MOST_AXES = 6
+_NO_NAME = re.compile(r"\W+")
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,9 @@ def body_shapes(
     if not open_ones:
         return {}
     facts = facts_of(function)
+    open_ones += [
+        text for name in open_ones for part in parts_of(function, name) if (text := str(part)) not in described
+    ]
     ranks = {name: each.axes for name, each in hints.items() if each.axes is not None}
     said = {
         name: replace(fact, ranks=(ranks[name],), is_array=True)
@@ -73,7 +79,7 @@ def body_shapes(
     facts = replace(facts, parameters={**facts.parameters, **said})
     written = {name: each.spec for name, each in described.items()}
     written.update((name, found.shape) for name, each in annotations.items() if (found := array_type(each)))
-    numbers = [name for name in open_ones if {float, int} & set(typing.get_args(annotations[name]))]
+    numbers = [name for name in open_ones if {float, int} & set(typing.get_args(annotations.get(name)))]
     return _ParameterShapes(facts, written, open_ones, numbers).all()
 
 
@@ -106,12 +112,13 @@ def axis_names(parameter: str, axes: int) -> str:
 
 
 def axis_name(parameter: str, number: int) -> str:
-    """The name of an axis of an array that nobody describes.
+    """The name of an axis of an array that nobody describes; of `batch["x"]` that is `batch_x0`.
 
     None that begins with an underscore: of `_x0`, as jaxtyping has it, no two need be equal, and nothing can be tied.
     """
-    stem = parameter.lstrip("_")
-    return f"{stem or 'axis'}{'_' * (len(parameter) - len(stem))}{number}"
+    name = _NO_NAME.sub("_", parameter).rstrip("_") if _NO_NAME.search(parameter) else parameter
+    stem = name.lstrip("_")
+    return f"{stem or 'axis'}{'_' * (len(name) - len(stem))}{number}"
 
 
 def with_named_axes(spec: str, parameter: str) -> str:

@@ -1,21 +1,27 @@
 """Parameters that a function only hands on: what they are is written where they go.
 
-`composite(rgb, sigma)` says nothing of `sigma`, but calls `weights(sigma)`, whose comment does: `# sigma: [R, S]`.
+`composite(rgb, sigma)` says nothing of `sigma`, but calls `weights(sigma)`, whose comment does: `# sigma: [R, S]`. So
+do parts of them: `batch["tokens"]`.
 """
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import inspect
+import re
 import types
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 from shapecheck.evaluate.inputs.facts.body_shapes import body_dtypes
-from shapecheck.evaluate.inputs.facts.defining_source import defining_source
-from shapecheck.evaluate.inputs.facts.runtime_annotations import MISSING, annotation_of, array_type, signature_of
-from shapecheck.evaluate.inputs.facts.transformations import hands_on_arguments
+from shapecheck.evaluate.inputs.facts.handed_parts import FunctionParts, function_parts
+from shapecheck.evaluate.inputs.facts.runtime_annotations import (
+    MISSING,
+    annotation_of,
+    array_type,
+    leaves_open,
+    signature_of,
+)
+from shapecheck.model.parameter_parts import Part
 from shapecheck.worker.messages.plans import ParameterSpec
 
 Descriptions = Mapping[str, ParameterSpec]
@@ -26,77 +32,59 @@ _DEPTH = 3  # functions that hand it on to each other
 def descriptions_of(
     function: Callable[..., object], describe: Callable[[object], Descriptions], depth: int = _DEPTH
 ) -> dict[str, ParameterSpec]:
-    """What comments and docstrings say of a function's parameters, or else those of what it hands them on to."""
+    """What comments and docstrings say of a function's parameters, or else those of what it hands them on to.
+
+    Parts of parameters have descriptions too, by their texts.
+    """
     found = body_dtypes(function, describe(function))
-    own = inspect.unwrap(function) if callable(function) else function
-    own = getattr(own, "__func__", own)
-    if not depth or not isinstance(own, types.FunctionType):
+    open_ones = [name for name in _open_parameters(function) if name not in found]
+    found = {text: each for text, each in found.items() if text.isidentifier() or _head(text) in open_ones}
+    parts = function_parts(function) if open_ones and depth else None
+    if parts is None:
         return found
-    open_ones = [name for name in _open_parameters(own) if name not in found]
-    source = defining_source(own) if open_ones else None
-    if source is None:
-        return found
+    taken = parts.own.by_parameter()
     for name in open_ones:
-        if _is_bound_again(source.tree, name):
-            continue
-        for inner, parameter in _receivers(source.tree, name, own.__globals__):
-            said = descriptions_of(inner, describe, depth - 1).get(parameter) or _annotation_spec(inner, parameter)
-            if said is not None:
-                found[name] = dataclasses.replace(said, parameter=name)
-                break
+        if name in parts.own.variables:
+            for part in (Part(name), *taken.get(name, ())):
+                for text, said in _said_of(part, parts, describe, depth - 1):
+                    found.setdefault(text, said)
     return found
 
 
-def _open_parameters(function: types.FunctionType) -> Iterator[str]:
+def _said_of(
+    part: Part, parts: FunctionParts, describe: Callable[[object], Descriptions], depth: int
+) -> Iterator[tuple[str, ParameterSpec]]:
+    """What those say that get a part, of it and of its own parts: the first that says anything."""
+    for inner, parameter in parts.receivers(part):
+        said = descriptions_of(inner, describe, depth)
+        whole = said.get(parameter) or _annotation_spec(inner, parameter)
+        found = {str(part): whole} if whole is not None else {}
+        inside = (f"{parameter}[", f"{parameter}(")
+        own = ((text[len(parameter) :], each) for text, each in said.items() if text.startswith(inside))
+        found.update((f"{part}{rest}", each) for rest, each in own)
+        if found:
+            yield from ((text, dataclasses.replace(each, parameter=text)) for text, each in found.items())
+            return
+
+
+def _head(part: str) -> str:
+    return re.split(r"\W", part, maxsplit=1)[0]
+
+
+def _open_parameters(function: Callable[..., object]) -> Iterator[str]:
     """The parameters that must be given, and of which no annotation says anything."""
+    own = inspect.unwrap(function) if callable(function) else function
+    own = getattr(own, "__func__", own)
+    if not isinstance(own, types.FunctionType):
+        return
     try:
-        parameters = signature_of(function).parameters.values()
+        parameters = signature_of(own).parameters.values()
     except (TypeError, ValueError):
         return
     for each in parameters:
         is_open = each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD) and each.default is MISSING
-        if is_open and annotation_of(function, each.name, each.annotation) in (MISSING, Any):
+        if is_open and leaves_open(annotation_of(own, each.name, each.annotation)):
             yield each.name
-
-
-def _is_bound_again(tree: ast.AST, name: str) -> bool:
-    """Whether the name may mean something else in a part of the function."""
-    nodes = list(ast.walk(tree))
-    inner = (node.args for node in nodes if isinstance(node, (ast.FunctionDef, ast.Lambda)) and node is not tree)
-    own = {each.arg for args in inner for each in (*args.posonlyargs, *args.args, *args.kwonlyargs)}
-    stored = (node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load))
-    return name in own or name in stored
-
-
-def _receivers(tree: ast.AST, name: str, module: Mapping[str, object]) -> Iterator[tuple[types.FunctionType, str]]:
-    """The functions of the same file that are given the variable as it is, and the parameter that it is there."""
-    for node in ast.walk(tree):
-        function = _without_transformation(node.func) if isinstance(node, ast.Call) else None
-        if not isinstance(node, ast.Call) or not isinstance(function, ast.Name):
-            continue
-        called = module.get(function.id)
-        inner = inspect.unwrap(called) if callable(called) else None
-        if not isinstance(inner, types.FunctionType) or inner.__globals__ is not module:
-            continue
-        parameters = list(inspect.signature(inner).parameters)
-        before_stars = [each for each in node.args if not isinstance(each, ast.Starred)]
-        if len(before_stars) == len(node.args):
-            for parameter, given in zip(parameters, node.args, strict=False):
-                if _is(given, name):
-                    yield inner, parameter
-        for each in node.keywords:
-            if each.arg in parameters and _is(each.value, name):
-                yield inner, each.arg
-
-
-def _without_transformation(function: ast.expr) -> ast.expr:
-    """What is called, inside of transformations that hand on their arguments as they are: `jax.grad(loss)(params)`."""
-    while isinstance(function, ast.Call) and function.args:
-        name = function.func.attr if isinstance(function.func, ast.Attribute) else getattr(function.func, "id", "")
-        if not hands_on_arguments(name):
-            break
-        function = function.args[0]
-    return function
 
 
 def _annotation_spec(function: types.FunctionType, parameter: str) -> ParameterSpec | None:
@@ -106,7 +94,3 @@ def _annotation_spec(function: types.FunctionType, parameter: str) -> ParameterS
     if found is None or found.shape.strip() == "...":
         return None
     return ParameterSpec(scope=0, parameter=parameter, spec=found.shape, dtype=found.dtype)
-
-
-def _is(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name

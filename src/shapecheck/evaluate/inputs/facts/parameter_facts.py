@@ -6,6 +6,8 @@ import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from shapecheck.model.parameter_parts import ParameterParts
+
 Axis = tuple[str, int]
 """A parameter, and the number of one of its axes from the front."""
 
@@ -57,12 +59,19 @@ class ParameterFacts:
         names = [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
         self.facts = {name: BodyFact() for name in names}
         self.live = set(names)
+        self._parts = ParameterParts(tree)
         self.axes: list[frozenset[Axis]] = []
         self.shapes: list[frozenset[str]] = []
 
     def name(self, node: ast.expr | None) -> str | None:
-        """The parameter that an expression is, as it was given."""
-        return node.id if isinstance(node, ast.Name) and node.id in self.live else None
+        """The parameter that an expression is, as it was given, or the part of one, as a text."""
+        if isinstance(node, ast.Name) and node.id in self.live:
+            return node.id
+        part = self._parts.part(node) if node is not None else None
+        if part is None or not part.keys:
+            return None
+        self.facts.setdefault(str(part), BodyFact())
+        return str(part)
 
     def fact(self, node: ast.expr | None) -> BodyFact | None:
         """What is known of that parameter."""
@@ -121,6 +130,11 @@ def called_name(function: ast.expr) -> tuple[str, str]:
         last, before = called_name(function.value)
         return function.attr, f"{before}.{last}" if before else last
     return "", ""
+
+
+def is_variable(node: ast.expr, name: str) -> bool:
+    """Whether an expression is the variable of this name, as it is."""
+    return isinstance(node, ast.Name) and node.id == name
 
 
 def literal_integer(node: ast.expr | None) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import collections.abc
 import dataclasses
 import functools
 import importlib
@@ -198,6 +199,23 @@ def is_config(cls: type) -> bool:
 def is_plain_array(annotation: object) -> bool:
     """Whether an annotation says that there is an array, and nothing of its shape."""
     return annotation in (jax.Array, np.ndarray)
+
+
+def holds_anything(annotation: object) -> bool:
+    """Whether a type says nothing of what is in it: a dict of texts, or any pytree."""
+    origin = typing.get_origin(annotation)
+    if annotation is dict or origin in (dict, collections.abc.Mapping):
+        return True
+    return any(each.__name__ == "PyTree" for each in getattr(annotation, "__mro__", ()))
+
+
+def leaves_open(annotation: object) -> bool:
+    """Whether a type says nothing of the arrays in it, or of those that a function gives."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if annotation in (MISSING, Any) or holds_anything(annotation):
+        return True
+    is_callable = collections.abc.Callable in (annotation, origin) or annotation is Callable
+    return is_callable and not (len(arguments) > 1 and is_array_type(arguments[-1]))
 
 
 def holds_plain_array(annotation: object) -> bool:

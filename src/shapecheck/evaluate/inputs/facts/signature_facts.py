@@ -80,6 +80,7 @@ def written_specs(function: Callable[..., object], described: Descriptions) -> l
     except (TypeError, ValueError):
         return [d.spec for d in described.values()]
     specs = [described[name].spec for name in parameters if name in described]
+    specs += [each.spec for text, each in described.items() if not text.isidentifier()]  # of parts of parameters
     for name, parameter in parameters.items():
         specs += _annotation_shapes(annotation_of(function, name, parameter.annotation))
     return specs

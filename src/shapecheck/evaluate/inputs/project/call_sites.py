@@ -24,10 +24,14 @@ _LONGEST = 64  # items of a literal: longer ones are data
 
 @dataclass(frozen=True)
 class WrittenArray:
-    """An array of which a call says how many axes it has, and its dtype as one of jaxtyping's, or ""."""
+    """An array of which a call says how many axes it has, and its dtype as one of jaxtyping's, or "".
+
+    `sizes` are those of its axes, if all are written.
+    """
 
     axes: int
     dtype: str = ""
+    sizes: tuple[int, ...] = ()
 
 
 class UnknownValueError(Exception):
@@ -221,10 +225,10 @@ def _written_array(call: ast.Call, variables: Mapping[str, ast.expr]) -> Written
         return WrittenArray(len(arguments))
     if place is not None and (len(arguments) > place or "shape" in named):
         shape = written_value(named["shape"] if "shape" in named else arguments[place], variables)
+        shape = (shape,) if isinstance(shape, int) else shape
         if isinstance(shape, (tuple, list)):
-            return WrittenArray(len(shape), dtype)
-        if isinstance(shape, int):
-            return WrittenArray(1, dtype)
+            sizes = tuple(each for each in shape if isinstance(each, int))
+            return WrittenArray(len(shape), dtype, sizes if len(sizes) == len(shape) else ())
     raise UnknownValueError
 
 

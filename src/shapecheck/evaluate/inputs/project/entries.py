@@ -133,7 +133,7 @@ def resolve(module: ModuleType, scopes: Sequence[Scope], scope: Scope) -> Any:
         value = member(value, name)
         if value is None:
             return None
-        if isinstance(value, StandIn):
+        if issubclass(type(value), StandIn):  # a dead `weakref.proxy` raises where it is asked for its class
             return value  # an absent package's decorator was to make it: whoever calls it is told which
     try:
         return with_own_signature(value, names[-1]) if scope.kind == "function" else value

@@ -523,6 +523,8 @@ def _inventions(made: Iterable[Synthesis], fixed: Collection[int] = ()) -> tuple
             found[Assumption(kind, name, value, "invented")] = None
         for name in synthesis.assignment.guessed_dtypes:
             found[Assumption("dtype", name, "", "invented")] = None
+        for part, spec in synthesis.described_parts.items():
+            found[Assumption("part", part, spec, "written")] = None
         for name, size in synthesis.made_up.items():
             if size not in fixed:
                 found[Assumption("size", name, str(size), "invented")] = None

@@ -12,9 +12,12 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Union
 
+import jax
+
 from shapecheck.evaluate.framework_protocol import apply_variables, is_abstract, module_name
 from shapecheck.evaluate.inputs.facts import name_hints
 from shapecheck.evaluate.inputs.facts.body_shapes import NO_SHAPES, BodyShape, body_shapes, unpacked_parts
+from shapecheck.evaluate.inputs.facts.handed_parts import goes_elsewhere, is_mentioned, parts_of
 from shapecheck.evaluate.inputs.facts.known_numbers import number_kind
 from shapecheck.evaluate.inputs.facts.known_texts import known_texts, reaches_out
 from shapecheck.evaluate.inputs.facts.random_keys import admits_key
@@ -23,9 +26,11 @@ from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     admits_integer,
     annotation_of,
     array_type,
+    holds_anything,
     holds_plain_array,
     is_array_type,
     is_config,
+    leaves_open,
     signature_of,
 )
 from shapecheck.evaluate.inputs.facts.signature_facts import attribute_sizes, written_specs
@@ -34,6 +39,7 @@ from shapecheck.evaluate.inputs.project.factories import factories_of
 from shapecheck.evaluate.inputs.project.maker_functions import Maker, looks_up_keys, makers_of
 from shapecheck.evaluate.inputs.project.nested_arguments import cannot, classes_in, default_with, heads, split_nested
 from shapecheck.evaluate.inputs.project.user_examples import check_names
+from shapecheck.evaluate.inputs.synthesis.arrange_parts import arrange_parts
 from shapecheck.evaluate.inputs.synthesis.made_callables import protocol_call
 from shapecheck.evaluate.inputs.synthesis.made_integers import AS_CALLED, DEFAULTS_KEPT, OVER_NONE, IntegerChoices
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError, ValueSynthesis
@@ -43,6 +49,7 @@ from shapecheck.evaluate.inputs.trials.choices import ArgumentChoices, Keys, axe
 from shapecheck.evaluate.inputs.trials.later_variables import LaterArgument
 from shapecheck.evaluate.inputs.trials.size_assignment import SizeAssignment
 from shapecheck.model import DocstringHint
+from shapecheck.model.parameter_parts import Part
 from shapecheck.shapes import AnyDim, parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
@@ -95,6 +102,7 @@ class Synthesis:
         self.values = ValueSynthesis(assignment, self.integers, self._instance, self.keys, self.choices)
         self.made_up: dict[str, int] = {}  # sizes inside of modules that nobody gave: `model.width`
         self.later: dict[str, LaterArgument] = {}  # variables that are made when a model asks for them
+        self.described_parts: dict[str, str] = {}  # of arguments: what comments say of them
         self._building: list[Callable[..., object]] = []  # classes, and functions that make what others take
 
     def arguments(
@@ -157,7 +165,7 @@ class Synthesis:
                     value = self._with(function, parameter, inner[parameter.name])
                 else:
                     said = described.get(parameter.name, body.get(parameter.name))
-                    value = self._argument(function, parameter, said, constructing)
+                    value = self._argument(function, parameter, said, constructing, {**body, **described})
             except CannotSynthesiseError as error:
                 own = [f"{parameter.name}.{name}" for name in error.parameters] or [parameter.name]
                 problems.append(CannotSynthesiseError(str(error), tuple(own), constructing=constructing))
@@ -243,12 +251,13 @@ class Synthesis:
         parameter: inspect.Parameter,
         described: ParameterSpec | BodyShape | None,
         constructing: bool,
+        said: Mapping[str, ParameterSpec | BodyShape] = types.MappingProxyType({}),
     ) -> object:
         name, default = parameter.name, parameter.default
         annotation = annotation_of(function, name, parameter.annotation)
-        if annotation is MISSING and default is MISSING and not isinstance(described, ParameterSpec):
-            hint = self.hints(function).get(name)
-            annotation = _PLAIN_TYPES.get(hint.type, MISSING) if hint is not None else MISSING
+        hint = self.hints(function).get(name) if annotation in (MISSING, str) and default is MISSING else None
+        if annotation is MISSING and hint is not None and not isinstance(described, ParameterSpec):
+            annotation = _PLAIN_TYPES.get(hint.type, MISSING)
         variant = self.integers.variant
         if variant == AS_CALLED and constructing and not is_array_type(annotation):
             called = self._as_called(function, name)
@@ -282,13 +291,13 @@ class Synthesis:
                 return MISSING
             return self.integers.choose(name)
         if annotation is str:
-            if texts := known_texts(function, name):
+            if texts := known_texts(function, name) or (hint.texts if hint is not None else ()):
                 return self.choices.text(self.values.place(name), texts)
             if reaches_out(function):
                 raise CannotSynthesiseError(f"`{name}: str` has no default")
             if not name_hints.is_place(name) and (called := self._as_called(function, name, only=str)) is not MISSING:
                 return called
-        is_open = annotation in (MISSING, Any) or _holds_anything(annotation)
+        is_open = annotation in (MISSING, Any) or holds_anything(annotation)
         if isinstance(described, BodyShape):
             if annotation in (MISSING, Any) and number_kind(function, name) == "integer":
                 return self.integers.choose(name)
@@ -306,6 +315,10 @@ class Synthesis:
                     parts = 2
                 return tuple(self._from_description(MISSING, name, described) for _ in range(parts))
         makers = makers_of(function, name) if is_open and not name_hints.is_key(name, self.values.beside) else ()
+        if leaves_open(annotation) and not (makers and makers[0].sure):
+            made = self._of_parts(function, name, said)
+            if made is not MISSING:
+                return made
         if makers and (made := self._made_by_one(makers, name)) is not MISSING:
             return made
         try:
@@ -320,10 +333,36 @@ class Synthesis:
                 return self.values.number_or_array(name)
             if annotation in (MISSING, Any) and (called := self._as_called(function, name)) is not MISSING:
                 return called
+            if annotation in (MISSING, Any) and not is_mentioned(function, name):
+                return None  # such as what a scan gives its body beside the carry
             if not constructing and not self._building and apply_variables():
                 self.later[name] = LaterArgument(name, error)
                 return self.later[name]
             raise
+
+    def _of_parts(
+        self, function: Callable[..., object], name: str, said: Mapping[str, ParameterSpec | BodyShape]
+    ) -> object:
+        """What holds all that a function takes out of a parameter, if anybody describes some of it."""
+        parts = parts_of(function, name)
+        if not any(isinstance(said.get(str(part)), ParameterSpec) for part in parts):
+            return MISSING
+        if apply_variables() and goes_elsewhere(function, name):
+            return MISSING  # they may be what a model's `init` makes
+        return arrange_parts(name, {part.keys: self._part(part, said.get(str(part))) for part in parts})
+
+    def _part(self, part: Part, said: ParameterSpec | BodyShape | None) -> object:
+        if isinstance(said, ParameterSpec):
+            self.described_parts[str(part)] = said.spec
+            return self._from_description(MISSING, str(part), said)
+        if isinstance(said, BodyShape) and said.exact:
+            return self.values.as_taken(str(part), said)
+        last = part.keys[-1]
+        if isinstance(last, str) and (name_hints.is_key(last, self.values.beside) or name_hints.flag(last) is not None):
+            return self.values.value(MISSING, last)
+        if part.keys[-1] is None:
+            raise CannotSynthesiseError(f"no comment or docstring describes `{part}`")
+        return self.values.number_or_array(str(part))
 
     def _as_called(self, function: Callable[..., object], name: str, only: type = object) -> object:
         """What the project's own calls give for a parameter, each in its turn."""
@@ -332,11 +371,18 @@ class Synthesis:
             return MISSING
         self.took_from_calls = True
         value = values[self.integers.invention % len(values)]
-        if isinstance(value, WrittenArray):
-            self.values.invent("rank", name, axes_text(value.axes))
-            return self.values.of_axes(name, value.axes, value.dtype)
-        self.values.invent("value", name, f"{value!r}, as it is called")
-        return copy.deepcopy(value)
+        if not any(isinstance(leaf, WrittenArray) for leaf in jax.tree_util.tree_leaves(value)):
+            self.values.invent("value", name, f"{value!r}, as it is called")
+            return copy.deepcopy(value)
+
+        def make(path: tuple[object, ...], leaf: object) -> object:
+            if not isinstance(leaf, WrittenArray):
+                return leaf
+            place = f"{name}{jax.tree_util.keystr(path)}"
+            self.values.invent("rank", place, axes_text(leaf.axes))
+            return self.values.of_axes(place, leaf.axes, leaf.dtype, leaf.sizes)
+
+        return jax.tree_util.tree_map_with_path(make, value)
 
     def _made_by_one(self, makers: Sequence[Maker], name: str) -> object:
         """What one of the project's functions makes: of several any will do, but each in its own way."""
@@ -453,14 +499,6 @@ class Synthesis:
 
 def _name(annotation: object) -> str:
     return str(getattr(typing.get_origin(annotation) or annotation, "__name__", annotation))
-
-
-def _holds_anything(annotation: object) -> bool:
-    """Whether a type says nothing of what is in it: a dict of texts, or any pytree."""
-    origin = typing.get_origin(annotation)
-    if annotation is dict or origin in (dict, Mapping):
-        return True
-    return any(each.__name__ == "PyTree" for each in getattr(annotation, "__mro__", ()))
 
 
 def _is_open(annotation: object) -> bool:

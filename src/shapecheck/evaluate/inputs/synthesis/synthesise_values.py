@@ -333,15 +333,18 @@ class ValueSynthesis:
         spec = axis_names("given" if inside else name, axes)
         return self.choices.note(self.place(name), self.assignment.array(self._perhaps_square(name, spec), dtype, name))
 
-    def of_axes(self, name: str, axes: int, dtype: str) -> object:
-        """An array of so many axes, of any size."""
-        spec = self._perhaps_square(name, axis_names(name, axes))
+    def of_axes(self, name: str, axes: int, dtype: str, sizes: Sequence[int] = ()) -> object:
+        """An array of so many axes, of any size; if that does not go, with the sizes that somebody gave it."""
+        written = axis_names(name, axes)
+        others = (" ".join([*written.split()[:-1], str(sizes[-1])]), " ".join(map(str, sizes))) if sizes else ()
+        spec = self._perhaps_square(name, written, others)
         return self.choices.note(self.place(name), self.assignment.array(spec, dtype or self.usual_dtype(name), name))
 
-    def _perhaps_square(self, name: str, spec: str) -> str:
-        """A spec of nobody's sizes, which may all be equal."""
+    def _perhaps_square(self, name: str, spec: str, others: tuple[str, ...] = ()) -> str:
+        """A spec of nobody's sizes, which may all be equal, or as the `others` are."""
         dims = spec.split()
-        return self.choices.spec(self.place(name), spec, (" ".join(dims[:1] * len(dims)),) if len(dims) > 1 else ())
+        square = (" ".join(dims[:1] * len(dims)),) if len(dims) > 1 else ()
+        return self.choices.spec(self.place(name), spec, (*others, *square))
 
     def usual_dtype(self, name: str) -> str:
         """The dtype chosen for an array of which nothing says it, as one of jaxtyping's; "" for that of its name."""

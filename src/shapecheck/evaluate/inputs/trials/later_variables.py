@@ -149,6 +149,11 @@ def _variables(frame: FrameType) -> list[object]:
 
 
 def _make(arguments: Mapping[str, LaterArgument], running: RunningModel) -> bool:
+    """Make what a model lacks. Raises why nobody can where it runs on what is not described itself: `batch["x"]`."""
+    inputs = jax.tree_util.tree_leaves((running.args, running.kwargs), is_leaf=lambda v: isinstance(v, LaterVariables))
+    for each in inputs:
+        if isinstance(each, LaterVariables) and each.name in arguments:
+            raise arguments[each.name].fails
     args, kwargs = jax.tree_util.tree_map(_abstract, (tuple(running.args), dict(running.kwargs)))
     made = build(LazyCall(running.init, args, kwargs))
     is_mapped = any(map(mapped_axes, filter(is_array, jax.tree_util.tree_leaves((running.args, running.kwargs)))))

@@ -1,0 +1,126 @@
+"""What functions take out of their parameters, also where they hand them on: the parts that an argument must have."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import types
+from collections.abc import Callable, Iterator, Mapping
+from types import CodeType
+
+from shapecheck.evaluate.inputs.facts.defining_source import defining_source
+from shapecheck.evaluate.inputs.facts.parameter_facts import called_name
+from shapecheck.evaluate.inputs.facts.source_reads import note_read
+from shapecheck.evaluate.inputs.facts.transformations import hands_on_arguments
+from shapecheck.model.parameter_parts import ParameterParts, Part
+
+_DEPTH = 3  # functions that hand it on to each other
+
+
+class FunctionParts:
+    """The source of a function, the parts that it takes of its parameters, and what it calls with them."""
+
+    def __init__(self, tree: ast.AST, module: Mapping[str, object]) -> None:
+        self.tree, self._module = tree, module
+        self.own = ParameterParts(tree)
+
+    def receivers(self, of: Part) -> Iterator[tuple[types.FunctionType, str]]:
+        """The functions of the same file that are given a part as it is, and the parameter that it is there."""
+        for node in ast.walk(self.tree):
+            for given, inner, parameter in self._arguments(node) if isinstance(node, ast.Call) else ():
+                if inner is not None and self.own.part(given) == of:
+                    yield inner, parameter
+
+    def goes_elsewhere(self, parameter: str, depth: int = _DEPTH) -> bool:
+        """Whether the whole of a parameter goes where nobody knows what is taken of it: `model.apply(params, x)`."""
+        whole = Part(parameter)
+        for node in ast.walk(self.tree):
+            for given, inner, name in self._arguments(node) if isinstance(node, ast.Call) else ():
+                if inner is not None and self.own.part(given) == whole:
+                    known = function_parts(inner)
+                    if known is None or not depth or known.goes_elsewhere(name, depth - 1):
+                        return True
+                elif self._mentions(given, whole):
+                    return True
+        return False
+
+    def _arguments(self, call: ast.Call) -> Iterator[tuple[ast.expr, types.FunctionType | None, str]]:
+        """The arguments of a call, each with the function of the same file, and its parameter, that it is given for."""
+        inner = self._callee(call)
+        parameters = list(inspect.signature(inner).parameters) if inner is not None else []
+        is_plain = not any(isinstance(each, ast.Starred) for each in call.args)
+        for number, given in enumerate(call.args):
+            is_known = is_plain and number < len(parameters)
+            yield given, inner if is_known else None, parameters[number] if is_known else ""
+        for each in call.keywords:
+            is_known = each.arg in parameters
+            yield each.value, inner if is_known else None, each.arg or ""
+
+    def _callee(self, call: ast.Call) -> types.FunctionType | None:
+        function = _without_transformation(call.func)
+        called = self._module.get(function.id) if isinstance(function, ast.Name) else None
+        inner = inspect.unwrap(called) if callable(called) else None
+        if isinstance(inner, types.FunctionType) and inner.__globals__ is self._module:
+            return inner
+        return None
+
+    def _mentions(self, given: ast.AST, whole: Part) -> bool:
+        """Whether an expression is, or holds, the whole, and not only parts of it."""
+        if isinstance(given, ast.expr) and (part := self.own.part(given)) is not None:
+            return part == whole
+        return not isinstance(given, ast.Call) and any(
+            self._mentions(each, whole) for each in ast.iter_child_nodes(given)
+        )
+
+
+_kept: dict[CodeType, FunctionParts | None] = {}
+
+
+def function_parts(function: Callable[..., object]) -> FunctionParts | None:
+    """The parts that a function takes; None where it has no source."""
+    own = inspect.unwrap(function) if callable(function) else function
+    own = getattr(own, "__func__", own)
+    if not isinstance(own, types.FunctionType):
+        return None
+    note_read(own)
+    if own.__code__ not in _kept:
+        source = defining_source(own)
+        _kept[own.__code__] = FunctionParts(source.tree, own.__globals__) if source is not None else None
+    return _kept[own.__code__]
+
+
+def parts_of(function: Callable[..., object], parameter: str, depth: int = _DEPTH) -> tuple[Part, ...]:
+    """What a function, and those that it hands a parameter on to, take out of it; nothing if that is the whole."""
+    found = function_parts(function)
+    if found is None:
+        return ()
+    parts = dict.fromkeys(found.own.by_parameter().get(parameter, ()))
+    for whole in (Part(parameter), *parts):
+        for inner, name in found.receivers(whole) if depth else ():
+            handed = [each.of(whole) for each in parts_of(inner, name, depth - 1)]
+            if handed:
+                parts.pop(whole, None)
+                parts.update(dict.fromkeys(handed))
+    return tuple(parts)
+
+
+def goes_elsewhere(function: Callable[..., object], parameter: str) -> bool:
+    """Whether a function, or one that it hands a parameter on to, uses the whole of it in a way that nobody knows."""
+    found = function_parts(function)
+    return found is not None and found.goes_elsewhere(parameter)
+
+
+def is_mentioned(function: Callable[..., object], parameter: str) -> bool:
+    """Whether the body of a function may use a parameter at all; where it has no source, it may."""
+    found = function_parts(function)
+    nodes = ast.walk(found.tree) if found is not None else ()
+    return found is None or any(isinstance(node, ast.Name) and node.id in (parameter, "locals") for node in nodes)
+
+
+def _without_transformation(function: ast.expr) -> ast.expr:
+    """What is called, inside of transformations that hand on their arguments as they are: `jax.grad(loss)(params)`."""
+    while isinstance(function, ast.Call) and function.args:
+        if not hands_on_arguments(called_name(function.func)[0]):
+            break
+        function = function.args[0]
+    return function

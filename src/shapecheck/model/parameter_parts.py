@@ -1,0 +1,134 @@
+"""The parts that a function takes out of its parameters: `batch["image"]`, `carry[0]` of `h, c = carry`, and `f()`.
+
+A part goes by its text, where a parameter goes by its name: what is written of it, and what code asks of it, is told
+and looked up in the same way.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Union
+
+Key = Union[str, int, None]  # noqa: UP007 - evaluated on Python 3.10
+"""A key of a dict, the place in a tuple, or None: what a function gives."""
+
+_AnyFunction = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_KEEPING = frozenset({"asarray", "array"})  # functions that keep the shape of their argument
+
+
+@dataclass(frozen=True)
+class Part:
+    """A parameter, and the keys that lead to the part of it; none for the whole."""
+
+    parameter: str
+    keys: tuple[Key, ...] = ()
+
+    def inner(self, key: Key) -> Part:
+        """A part of this one."""
+        return Part(self.parameter, (*self.keys, key))
+
+    def of(self, whole: Part) -> Part:
+        """What it is where its parameter is this part of another's."""
+        return Part(whole.parameter, (*whole.keys, *self.keys))
+
+    def __str__(self) -> str:
+        """`batch["image"]`."""
+        return "".join([self.parameter, *map(_key_text, self.keys)])
+
+
+def _key_text(key: Key) -> str:
+    if key is None:
+        return "()"
+    return f'["{key}"]' if isinstance(key, str) else f"[{key}]"
+
+
+class ParameterParts:
+    """The parts that a function takes, and the variables that are one of them: those that are bound just once.
+
+    `assigned` are the parts by variable and by line and column of the statement that binds it, or of the value that
+    it gets, however often that is. A parameter that is bound again may be anything from there on: it has none.
+    """
+
+    def __init__(self, function: ast.AST) -> None:
+        nodes = list(ast.walk(function))
+        own = parameter_names(function)
+        bound = Counter(node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load))
+        bound.update(name for node in nodes if node is not function for name in parameter_names(node))
+        bound.update(node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef)))
+        self.variables: dict[str, Part] = {name: Part(name) for name in own if not bound[name]}
+        self._once = {name for name, times in bound.items() if times == 1} - set(own)
+        self.assigned: dict[tuple[str, int, int], Part] = {}
+        self._taken: dict[Part, None] = {}
+        assignments = [node for node in nodes if isinstance(node, (ast.Assign, ast.AnnAssign))]
+        for each in sorted(assignments, key=lambda each: (each.lineno, each.col_offset)):
+            targets = each.targets if isinstance(each, ast.Assign) else [each.target]
+            if each.value is not None and len(targets) == 1:
+                self._assign(targets[0], each.value, (each.lineno, each.col_offset))
+        for node in nodes:
+            if isinstance(node, ast.Call) or (isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)):
+                part = self.part(node)
+                if part is not None:
+                    self._taken[part] = None
+
+    def by_parameter(self) -> Mapping[str, tuple[Part, ...]]:
+        """By parameter the parts that are taken, of those that lead to others the last; in order."""
+        outer = {Part(each.parameter, each.keys[:end]) for each in self._taken for end in range(len(each.keys))}
+        found: dict[str, tuple[Part, ...]] = {}
+        for part in self._taken:
+            if part not in outer:
+                found[part.parameter] = (*found.get(part.parameter, ()), part)
+        return found
+
+    def part(self, node: ast.AST) -> Part | None:
+        """The part, or the whole parameter, that an expression is."""
+        if isinstance(node, ast.Name):
+            return self.variables.get(node.id)
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            whole, key = self.part(node.value), node.slice.value
+            return whole.inner(key) if whole is not None and isinstance(key, str) else None
+        if isinstance(node, ast.Call):
+            called = self.part(node.func)
+            return called.inner(None) if called is not None else None
+        return None
+
+    def _assign(self, target: ast.expr, value: ast.expr, place: tuple[int, int]) -> None:
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+            for one, other in zip(target.elts, value.elts, strict=True):
+                self._assign(one, other, place)
+            return
+        part = self.part(_without_conversion(value))
+        if part is None:
+            return
+        if isinstance(target, ast.Name):
+            self._bind(target.id, part, place)
+            self._bind(target.id, part, (value.lineno, value.col_offset))
+        elif isinstance(target, (ast.Tuple, ast.List)) and not any(isinstance(e, ast.Starred) for e in target.elts):
+            for number, each in enumerate(target.elts):
+                self._taken[part.inner(number)] = None
+                if isinstance(each, ast.Name):
+                    self._bind(each.id, part.inner(number), place)
+
+    def _bind(self, name: str, part: Part, place: tuple[int, int]) -> None:
+        self.assigned[name, *place] = part
+        if name in self._once:
+            self.variables[name] = part
+
+
+def _without_conversion(value: ast.expr) -> ast.expr:
+    """What has the shape of a value: `x` of `jnp.asarray(x)` and of `x.astype(float)`."""
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        if value.func.attr == "astype":
+            return value.func.value
+        if value.func.attr in _KEEPING and value.args:
+            return value.args[0]
+    return value
+
+
+def parameter_names(function: ast.AST) -> Iterator[str]:
+    """The names of a function's parameters, without those with stars; of anything else none."""
+    if isinstance(function, _AnyFunction):
+        arguments = function.args
+        yield from (each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
