@@ -89,7 +89,7 @@ def _lists_components(lead: str, bracket: Bracket, known: Container[str]) -> boo
     """Whether the names behind "vector" are those of its parts: `a velocity vector [v, w]`."""
     before = _words(lead)
     small = all(len(name) == 1 and not name.isupper() and name not in known for name in bracket.spec.names())
-    return before[-1:] in (["vector"], ["vectors"]) and _is_list(bracket) and bool(bracket.spec.names()) and small
+    return before[-1:] in (["vector"], ["vectors"]) and bracket.is_list and bool(bracket.spec.names()) and small
 
 
 def is_listed_shape(segment: Segment, known: Container[str]) -> bool:
