@@ -170,6 +170,8 @@ class DocstringReader:
     def _of_item(
         self, scope: int, node: Function | ast.ClassDef, item: Item, text: _Description, returned: int
     ) -> Iterator[Claim]:
+        if item.style == "arrow" and _calls(node, item.names):
+            return  # `f: (n,) -> (m,)` tells of what the function f takes and gives
         elements = list_elements(text.text)
         if item.kind == "return" and returned <= 1 and isinstance(node, Function):
             elements = elements or _returned_names(node)
@@ -180,8 +182,8 @@ class DocstringReader:
         if item.kind == "return":
             if isinstance(node, ast.ClassDef) or is_generator(node):
                 return
-            if item.style == "arrow" and (count > 1 or _calls(node, item.names)):
-                return  # `f: (n,) -> (m,)` tells of what the function f gives
+            if item.style == "arrow" and count > 1:
+                return
             if returned > 1:
                 select = (item.place, *select)
             places = [(scope, "the returned value", SiteKey(kind="return", scope=scope))]
@@ -268,7 +270,7 @@ def _paragraphs(lines: Sequence[Line]) -> Iterator[list[Line]]:
             yield [*inside]
 
 
-def _calls(node: Function, names: Sequence[str]) -> bool:
+def _calls(node: Function | ast.ClassDef, names: Sequence[str]) -> bool:
     """Whether a function calls a parameter, or hands one on as it is to what may call it: `jax.vmap(f)(x)`."""
     calls = [each for each in ast.walk(node) if isinstance(each, ast.Call)]
     mapped = [

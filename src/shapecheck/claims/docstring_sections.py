@@ -60,8 +60,8 @@ class Line:
 class Item:
     """What a docstring says of some parameters or fields (all the same), or of what is returned.
 
-    A result behind an arrow, of `arrow` style, has the names of what stands before it. `type` is what Sphinx's style
-    has of it in front of the name.
+    Of `arrow` style are a result behind an arrow, which has the names of what stands before it, and that itself.
+    `type` is what Sphinx's style has of it in front of the name.
     """
 
     kind: Kind
@@ -218,6 +218,7 @@ class _SectionReader:
         items = [item, *(replace(item, names=(each["name"],), lines=[]) for each in further)]
         result = _RESULT.search(line.text, starts[-1]) if item.style == "list" else None
         if result is not None and _is_outside(line.text[starts[-1] : result.start()]):
+            items[-1].style = "arrow"
             items.append(Item("return", items[-1].names, style="arrow"))
             ends[-1:] = [result.start(), len(line.text)]
             starts.append(result.end())

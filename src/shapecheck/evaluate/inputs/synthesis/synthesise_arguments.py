@@ -18,7 +18,7 @@ from shapecheck.evaluate.framework_protocol import apply_variables, is_abstract,
 from shapecheck.evaluate.inputs.facts import name_hints
 from shapecheck.evaluate.inputs.facts.body_shapes import NO_SHAPES, BodyShape, body_shapes, unpacked_parts
 from shapecheck.evaluate.inputs.facts.handed_parts import goes_elsewhere, is_used, parts_of
-from shapecheck.evaluate.inputs.facts.known_numbers import number_kind
+from shapecheck.evaluate.inputs.facts.known_numbers import counts_turns, number_kind
 from shapecheck.evaluate.inputs.facts.known_texts import known_texts, reaches_out
 from shapecheck.evaluate.inputs.facts.namesake_annotations import namesake_annotations
 from shapecheck.evaluate.inputs.facts.random_keys import admits_key
@@ -146,6 +146,8 @@ class Synthesis:
         problems: list[CannotSynthesiseError] = []
         if not self._building:
             self.integers.constructs = constructing
+        if not constructing:
+            self.integers.turns |= {each.name for each in parameters if counts_turns(function, each.name)}
         self._tie_integers(function, parameters, given, constructing)
         given = {**given, **self._named_holders(function, parameters, given, inner)}
         for parameter in parameters:
@@ -365,7 +367,8 @@ class Synthesis:
         parts = parts_of(function, name)
         if not any(isinstance(said.get(str(part)), ParameterSpec) for part in parts):
             return MISSING
-        if apply_variables() and goes_elsewhere(function, name):
+        is_data = any(part.keys[0] is not None for part in parts)
+        if is_data and apply_variables() and goes_elsewhere(function, name):
             return MISSING  # they may be what a model's `init` makes
         written = [each.spec for part in parts if isinstance(each := said.get(str(part)), ParameterSpec)]
         others = tuple(dict.fromkeys(filter(None, written)))
