@@ -577,6 +577,20 @@ PACKAGES = (
         origin="5d50e77",
         checked=".",
     ),
+    Package(
+        name="waymax", repository="https://github.com/waymo-research/waymax", origin="48b33d71aa", checked="waymax"
+    ),
+    Package(name="dibs", repository="https://github.com/larslorch/dibs", origin="5350d1ae9b", checked="dibs"),
+    Package(name="fmmax", repository="https://github.com/invrs-io/fmmax", origin="55f6f41a81", checked="src"),
+    Package(name="fdtdx", repository="https://github.com/ymahlau/fdtdx", origin="f26f84b70a", checked="src"),
+    Package(
+        name="crazyflow", repository="https://github.com/utiasDSL/crazyflow", origin="9bf4f2ca3d", checked="crazyflow"
+    ),
+    Package(name="pymdp", repository="https://github.com/infer-actively/pymdp", origin="f2f6441159", checked="pymdp"),
+    Package(name="salad", repository="https://github.com/mjendrusch/salad", origin="bd2784e5f3", checked="salad"),
+    Package(name="gfnx", repository="https://github.com/d-tiapkin/gfnx", origin="068316d394", checked="src"),
+    Package(name="FBPINNs", repository="https://github.com/benmoseley/FBPINNs", origin="ff309504a6", checked="fbpinns"),
+    Package(name="mlip", repository="https://github.com/instadeepai/mlip", origin="e2f1e7361f", checked="src"),
 )
 
 # The environment that the verdicts were read with (Python 3.12), for all packages together. What needs TensorFlow or
@@ -588,7 +602,9 @@ REQUIREMENTS = (
     "clu grain xarray zarr dask pydantic deprecated sentencepiece pyarrow python-frontmatter jaxline pyscf folx "
     "blackjax jax-tqdm bayesian-optimization regex transformers tokenizers tensorboardX grpcio netCDF4 ase "
     "frozendict pymatgen e3nn_jax optree aqtp pint tree_math dm_env "
-    "gymnasium esquilax pytest-mock rlax nir elements ninjax portal coloredlogs git+https://github.com/google-deepmind/kfac-jax"
+    "gymnasium esquilax pytest-mock rlax nir elements ninjax portal coloredlogs git+https://github.com/google-deepmind/kfac-jax "
+    "igraph jeig pytreeclass gdstk drone-models drone-controllers array-api-compat casadi multimethod e3j tqdm-loggable "
+    "git+https://github.com/mjendrusch/flexloop"
 )
 
 

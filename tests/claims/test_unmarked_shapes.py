@@ -36,10 +36,12 @@ PARAMETERS = {
     "x: (4, 4) the transform as a matrix": "[4 4]: param x",
     "x: target values [num_samples, y_dim]": "[num_samples y_dim]: param x",
     "x: float tensor, usually of shape [N, M]": "[N M]: param x",
+    "x: feature vectors [B, D]": "[B D]: param x",
 }
 NO_SHAPES = [
     "x: rewards at times [1, ..., T].",
     "x: values [n, d]",
+    "x: a 6D velocity vector [v, ω].",
     "x: the default values [num_samples, y_dim]",
     "x: values from time [0, ..., T-1] on",
     "x: rate in [0, 1]",
@@ -114,6 +116,16 @@ RESULTS = {
         "b: [B, N] logits\n        a: [B] sums",
         "return a, b",
         ["[B N] .1: return", "[B] .0: return"],
+    ),
+    "in a column of their own": (
+        "the matrices A (complex64), B (complex64)      (P,), (P, H)",
+        "return a, b",
+        ["[P] .0: return", "[P H] .1: return"],
+    ),
+    "not in a column": (
+        "the matrices A (complex64), B (complex64) (P,), (P, H)",
+        "return a, b",
+        [],
     ),
     "respectively": (
         "The sums, the means and the rest, of\n        `([B, A], [B], [B, ...])`, respectively.",

@@ -58,6 +58,11 @@ class Bracket:
     ambiguous: bool = False  # it may also be no list of dims at all
     bare: bool = False  # no bracket at all: `n x d`, `n-by-2`
 
+    @property
+    def is_list(self) -> bool:
+        """Whether it can only be a list: it has several dims, or a comma behind the one."""
+        return len(self.spec.dims) > 1 or self.trailing_comma
+
 
 @dataclass
 class _BracketGroup:

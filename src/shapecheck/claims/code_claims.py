@@ -14,7 +14,7 @@ from shapecheck.claims.einops_patterns import EinopsPattern, read_einops_call
 from shapecheck.claims.name_suffixes import NameSuffixes
 from shapecheck.model import Claim
 from shapecheck.shapes import Spec, parse_comment_dims, print_spec
-from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments, dotted_name
+from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments, dotted_name, last_name
 from shapecheck.syntax.source_text import SourceText
 
 _INNER = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -138,7 +138,7 @@ def _asserted_shapes(node: ast.stmt) -> Iterator[_StatedShape]:
         yield from _compared_shapes(node.test, ast.NotEq)
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         call = node.value
-        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        name = last_name(call.func)
         if name == "assert_shape" and len(call.args) >= 2:
             yield from _given_shapes(call.args[0], call.args[1])
         elif name in _ASSERT_EQUAL and len(call.args) >= 2:

@@ -138,7 +138,7 @@ class _Open:
             return False
         if joint == "blank":
             # `(1, n)   (d, n)` stands above a product as often as above a tuple; `(n, d) (bf16/f32)` is one shape.
-            if self.lead.labels or self.lead.marked or not all(_is_list(each.bracket) for each in (*self.items, item)):
+            if self.lead.labels or self.lead.marked or not all(each.bracket.is_list for each in (*self.items, item)):
                 return False
             self.broken = True
         self.items.append(item)
@@ -209,7 +209,7 @@ def _is_shape(item: _BracketItem, segment: Segment, known: Container[str], descr
     if not spec.names():
         if any(not isinstance(dim, FixedDim) for dim in spec.dims):
             return alone or segment.arrow or spec.dims[0] == AnyDims()
-        return (_is_list(bracket) and (described or (alone and not segment.tail.strip(" .,;")))) or segment.arrow
+        return (bracket.is_list and (described or (alone and not segment.tail.strip(" .,;")))) or segment.arrow
     if _is_lone_word(bracket):
         if not all(name in known or is_dim_word(name) or (described and _is_long_dim(name)) for name in spec.names()):
             return False
@@ -270,12 +270,8 @@ def _names_of_axes(spec: Spec) -> tuple[str, ...]:
     return tuple(name for name in spec.names() if name not in whole)
 
 
-def _is_list(bracket: Bracket) -> bool:
-    return len(bracket.spec.dims) > 1 or bracket.trailing_comma
-
-
 def _is_lone_word(bracket: Bracket) -> bool:
-    return not _is_list(bracket)
+    return not bracket.is_list
 
 
 def _is_pair(bracket: Bracket, known: Container[str]) -> bool:

@@ -215,9 +215,14 @@ def _with_alternatives(text: str, plain: Sequence[Segment]) -> list[Segment]:
 def _in_order(
     text: str, plain: Sequence[Segment], segments: Sequence[Segment], elements: Sequence[str], count: int
 ) -> list[DescribedShape]:
-    """The shapes of several results by their order: `([B, A], [B]), respectively`, or one entry for each of them."""
+    """The shapes of several results by their order: `([B, A], [B]), respectively`, or one entry for each of them.
+
+    Or those that stand in a column of their own: `the matrices A and B      (P, P), (P, H)`.
+    """
     together = [each for each in segments if len(each.shapes) == count and not each.alternatives]
-    if len(together) == 1 and _RESPECTIVELY.search(text, together[0].shapes[-1].end):
+    if len(together) == 1 and (
+        _RESPECTIVELY.search(text, together[0].shapes[-1].end) or _is_in_column(text, together[0])
+    ):
         return [
             DescribedShape(bracket, sure=True, leaves=False, apart=True, result=index, unmarked=True)
             for index, bracket in enumerate(together[0].shapes)
@@ -232,6 +237,11 @@ def _in_order(
             bracket = inside[0].shapes[0]
             found.append(DescribedShape(bracket, sure=True, leaves=False, apart=True, result=index, unmarked=True))
     return found
+
+
+def _is_in_column(text: str, segment: Segment) -> bool:
+    """Whether shapes end a text, and blanks part them from it."""
+    return text[: segment.shapes[0].start].endswith(("  ", "\t")) and not text[segment.shapes[-1].end :].strip(" `.\n")
 
 
 def _of_bullets(text: str, marked: Sequence[Segment], count: int) -> list[DescribedShape]:

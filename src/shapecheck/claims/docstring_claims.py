@@ -15,15 +15,16 @@ from shapecheck.claims.axis_words import MAY_SAY_RANK, rank_of
 from shapecheck.claims.claim_sites import SiteKey, Sites
 from shapecheck.claims.described_shapes import DescribedShape, list_elements, named_shapes, read_shapes
 from shapecheck.claims.docstring_sections import Item, Line, read_items, without_markup
-from shapecheck.claims.documented_types import MAY_SAY_TYPE, type_of
 from shapecheck.claims.unmarked_shapes import takes_no_array
+from shapecheck.claims.value_hints import MAY_LIST_TEXTS, MAY_SAY_TYPE, texts_of, type_of
 from shapecheck.model import Claim, DocstringHint, Selector, Span
 from shapecheck.shapes import print_spec
 from shapecheck.syntax.scopes import Function, Tables, arguments, dotted_name, is_generator, returned_values
 from shapecheck.syntax.source_text import SourceText
 
 _OPENING = re.compile(r"[rRuUbBfF]{0,2}(\"\"\"|'''|\"|')")
-_MAY_HINT = re.compile(rf"{MAY_SAY_RANK.pattern}|{MAY_SAY_TYPE.pattern}", re.IGNORECASE)
+_MAY_HINT_TYPED = re.compile(rf"{MAY_SAY_RANK.pattern}|{MAY_LIST_TEXTS.pattern}", re.IGNORECASE)
+_MAY_HINT = re.compile(rf"{_MAY_HINT_TYPED.pattern}|{MAY_SAY_TYPE.pattern}", re.IGNORECASE)
 _MAY_STATE = re.compile(r"shape|[(\[][^()\[\]]*[)\]]|\w [x×] \w|-by-", re.IGNORECASE)
 
 
@@ -71,6 +72,7 @@ class DocstringReader:
         self.known = known
         self.readable = known | taught
         self.new_group = new_group
+        self._items: dict[int, list[Item]] = {}  # of the docstrings that were taken apart, by scope
 
     def claims(self) -> list[Claim]:
         """All claims of docstrings, in order."""
@@ -82,7 +84,7 @@ class DocstringReader:
         ]
 
     def hints(self) -> list[DocstringHint]:
-        """The numbers of axes and the plain types that docstrings give parameters, of whose shapes they say no more."""
+        """What docstrings say of parameters beside shapes: how many axes, a plain type, which texts they may be."""
         return [
             hint
             for scope, node in enumerate(self.tables.nodes)
@@ -91,24 +93,24 @@ class DocstringReader:
         ]
 
     def _hints_of_node(self, scope: int, node: Function | ast.ClassDef) -> Iterator[DocstringHint]:
-        docstring = _docstring_matching(_MAY_HINT if _has_open_parameters(node) else MAY_SAY_RANK, node)
+        docstring = _docstring_matching(_MAY_HINT if _has_open_parameters(node) else _MAY_HINT_TYPED, node)
         if docstring is None:
             return
-        for item in read_items(self._lines(docstring), self._names(scope, node)):
+        for item in self._items_of(scope, node, docstring):
             if item.kind != "param":
                 continue
             text = _join_lines(item.lines).text
             axes = rank_of(text) if item.style != "list" else None  # a list outside of sections tells of anything
-            kind = type_of(item.type or text)
-            if axes is not None or kind:
+            kind, texts = type_of(item.type or text), texts_of(text, item.names)
+            if axes is not None or kind or texts:
                 places = (self._place(scope, node, item.kind, name) for name in item.names)
-                yield from (DocstringHint(place[0], place[1], axes, kind) for place in places if place is not None)
+                yield from (DocstringHint(p[0], p[1], axes, kind, texts) for p in places if p is not None)
 
     def _of_node(self, scope: int, node: Function | ast.ClassDef) -> Iterator[Claim]:
         docstring = _docstring_matching(_MAY_STATE, node)
         if docstring is None:
             return
-        items = read_items(self._lines(docstring), self._names(scope, node))
+        items = self._items_of(scope, node, docstring)
         returned = sum(item.kind == "return" and item.style == "numpy" for item in items)
         *items, prose = items
         for item in items:
@@ -121,6 +123,11 @@ class DocstringReader:
             yield from self._of_prose(scope, node, text)
             if not says_result and isinstance(node, Function):
                 yield from self._of_result(scope, node, text, is_result=number == 0 and _is_property(node))
+
+    def _items_of(self, scope: int, node: Function | ast.ClassDef, docstring: ast.Constant) -> list[Item]:
+        if scope not in self._items:
+            self._items[scope] = read_items(self._lines(docstring), self._names(scope, node))
+        return self._items[scope]
 
     def _of_prose(self, scope: int, node: Function | ast.ClassDef, text: _Description) -> Iterator[Claim]:
         """What a text says in passing: "where x is an array of shape (n, d)"."""

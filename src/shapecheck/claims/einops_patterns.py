@@ -12,6 +12,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 from shapecheck.shapes import Spec, parse_comment_dims
+from shapecheck.syntax.scopes import last_name
 
 _FUNCTIONS = frozenset({"rearrange", "reduce", "repeat"})
 _PATTERN = re.compile(r"[\w\s().…]*->[\w\s().…]*")
@@ -30,7 +31,7 @@ class EinopsPattern:
 
 def read_einops_call(call: ast.Call, known: Container[str]) -> EinopsPattern | None:
     """The pattern of a call of einops, None if it is none. Names that are no dims of the file stand for any size."""
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    name = last_name(call.func)
     if name not in _FUNCTIONS or len(call.args) < 2:
         return None
     argument, text = call.args[:2]

@@ -13,6 +13,7 @@ from shapecheck.syntax.scopes import (
     Tables,
     arguments,
     dotted_name,
+    last_name,
     parameter_defaults,
     targets,
 )
@@ -54,7 +55,7 @@ def _in_shapes(tree: ast.AST) -> Iterator[str]:
     """The names in shapes that the code writes out: in `jnp.zeros((4 * hidden,))`, hidden is a size."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else dotted_name(node.func)
+            name = last_name(node.func)
             if name in _TAKE_SHAPES:
                 values = [*node.args, *(k.value for k in node.keywords if k.arg == "shape")]
                 shapes = [value for value in values if isinstance(value, ast.Tuple | ast.List)]

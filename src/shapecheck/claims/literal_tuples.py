@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from shapecheck.claims.axis_words import words
 from shapecheck.shapes import Spec, parse_comment_dims
-from shapecheck.syntax.scopes import dotted_name
+from shapecheck.syntax.scopes import dotted_name, last_name
 
 # Functions whose tuple argument is a shape, so that repeating it is repeating a shape.
 _TAKE_SHAPES = words(
@@ -75,7 +75,7 @@ def _literals(code: ast.AST) -> Iterator[ast.Tuple | ast.List]:
 
 
 def _shape_arguments(call: ast.Call) -> list[ast.AST]:
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else dotted_name(call.func)
+    name = last_name(call.func)
     found: list[ast.AST] = [keyword for keyword in call.keywords if keyword.arg in {"shape", "sizes", "new_sizes"}]
     if name in _TAKE_SHAPES:
         found += [*call.args, *call.keywords]

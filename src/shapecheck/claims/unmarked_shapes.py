@@ -68,8 +68,10 @@ def is_unmarked_shape(text: str, segment: Segment, begin: int, *, is_return: boo
     behind = _NOUN_BEHIND.match(segment.tail) is not None or _is_dtype_behind(segment.tail)
     if at_start:
         return behind or not is_return or _is_last(text, bracket) or bool(_words(lead))
-    if not _is_list(bracket) and all(len(name) == 1 and name not in known for name in bracket.spec.names()):
+    if not bracket.is_list and all(len(name) == 1 and name not in known for name in bracket.spec.names()):
         return False  # `length [m]` has a unit
+    if _lists_components(lead, bracket, known):
+        return False
     sentence = _SENTENCE.split(lead)[-1]
     others = _VALUES & {each.lower() for each in _words(sentence)}
     if others and not (others == {"values"} and _is_unmistakable(bracket)):
@@ -83,13 +85,20 @@ def is_unmarked_shape(text: str, segment: Segment, begin: int, *, is_return: boo
     return strong and placed and _is_first_sentence(text, bracket)
 
 
+def _lists_components(lead: str, bracket: Bracket, known: Container[str]) -> bool:
+    """Whether the names behind "vector" are those of its parts: `a velocity vector [v, w]`."""
+    before = _words(lead)
+    small = all(len(name) == 1 and not name.isupper() and name not in known for name in bracket.spec.names())
+    return before[-1:] in (["vector"], ["vectors"]) and bracket.is_list and bool(bracket.spec.names()) and small
+
+
 def is_listed_shape(segment: Segment, known: Container[str]) -> bool:
     """Whether what follows "x and y are" is one shape, and no tuple of values."""
     bracket = segment.shapes[0]
     return (
         not (segment.arrow or segment.hedged)
         and len(segment.shapes) == 1
-        and _is_list(bracket)
+        and bracket.is_list
         and _may_be_shape(bracket, known)
     )
 
@@ -117,7 +126,7 @@ def _may_be_shape(bracket: Bracket, known: Container[str]) -> bool:
         fixed = [dim.size for dim in bracket.spec.dims if isinstance(dim, FixedDim)]
         others = [dim for dim in bracket.spec.dims if not isinstance(dim, FixedDim)]
         plain = all(isinstance(dim, AnyDims) for dim in others) and all(size > 1 for size in fixed)
-        return bool(fixed) and plain and _is_list(bracket)
+        return bool(fixed) and plain and bracket.is_list
     if strength(names, known) < 1.0:
         return False
     if all(name in _COORDINATES and name not in known for name in names):
@@ -137,10 +146,6 @@ def _is_enumeration(bracket: Bracket) -> bool:
     """Whether a bracket counts from 0 or 1 on: `at times [1, ..., T]`."""
     first, *others = bracket.spec.dims or (AnyDims(),)
     return isinstance(first, FixedDim) and first.size <= 1 and any(isinstance(dim, AnyDims) for dim in others[:-1])
-
-
-def _is_list(bracket: Bracket) -> bool:
-    return len(bracket.spec.dims) > 1 or bracket.trailing_comma
 
 
 def _is_unmistakable(bracket: Bracket) -> bool:

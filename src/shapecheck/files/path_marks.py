@@ -24,6 +24,11 @@ class PathMarks:
             text = pattern.sub(mark, text)
         return text
 
+    def with_marks(self, text: str) -> str:
+        """The text without the folders. One that holds a mark is part of a text that has its marks already."""
+        marked = self.to_marks(text)
+        return text if marked is None else marked
+
     def to_folders(self, text: str) -> str:
         """The inverse of `to_marks`."""
         for mark, folder in self._folders.items():

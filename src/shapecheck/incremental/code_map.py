@@ -57,7 +57,7 @@ def code_units(source: bytes, plan: ModulePlan) -> CodeUnits | None:
         [place[index] for index in plan.claimed],
         [(place[each.scope], each.parameter, repr(each)[repr(each).index("parameter=") :]) for each in plan.described],
         [(place[scope], names_of) for scope, names_of in plan.names],
-        [(place[each.scope], each.parameter, each.axes, each.type) for each in plan.hints],
+        [(place[each.scope], each.parameter, each.axes, each.type, each.texts) for each in plan.hints],
     ]
     units[""] = _unit(writer, scopes.get(None, ()), sites.get(None, ()), said=said)
     return CodeUnits(units=units, digest=content(repr([(n, u.digest) for n, u in units.items()]).encode()))

@@ -192,13 +192,15 @@ class NearName:
 class DocstringHint:
     """What a docstring says of a parameter of the function `scope`, and not of its shape.
 
-    That is how many axes it has, or its plain type, by name; or both, as of `n (int): a scalar`.
+    That is how many axes it has, or its plain type, by name, or which texts it may be: several, as in `n (int): a
+    scalar`.
     """
 
     scope: int
     parameter: str
     axes: int | None = None
     type: str = ""
+    texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from shapecheck.rewrite.shape_strings import ShapeString, UnclearError
 from shapecheck.rewrite.signature_checks import never_checked
 from shapecheck.rewrite.spots import NoPlaceError
 from shapecheck.shapes import parse_spec
-from shapecheck.syntax.scopes import Function, dotted_name
+from shapecheck.syntax.scopes import Function, dotted_name, last_name
 
 _FUNCTIONS = {
     "jax.numpy": words(
@@ -146,7 +146,5 @@ def _rank(shape: ShapeString) -> int | None:
 def _is_several(value: ast.expr) -> bool:
     """Whether an expression plainly gives several values, and not one array that is unpacked."""
     if isinstance(value, ast.Call):
-        function = value.func
-        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-        return name in _MAKES_SEVERAL
+        return last_name(value.func) in _MAKES_SEVERAL
     return isinstance(value, ast.Tuple | ast.List | ast.GeneratorExp | ast.ListComp)

@@ -283,6 +283,11 @@ def dotted_name(node: ast.expr) -> str | None:
     return None if chain is None else ".".join(chain)
 
 
+def last_name(node: ast.expr) -> str:
+    """The name of what is called, without what stands before it: of `jnp.zeros` it is `zeros`; "" for anything else."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
 def is_generator(node: Function) -> bool:
     """Whether a `yield` stands in the function's own body."""
     return any(isinstance(part, ast.Yield | ast.YieldFrom) for part in _own_nodes(node))

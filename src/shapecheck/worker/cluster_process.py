@@ -105,7 +105,7 @@ class ProcessKeeper:
             return json.dumps({"ended": _describe_end(error), "preparing": True})
         outcome = self._outcome(process, wanted, request)
         beside = {"bugs": process.bugs, "complaint": process.worker.complaint(), "at": self._address}
-        text = _with_marks(process, json.dumps({**outcome, **beside}))
+        text = process.marks.with_marks(json.dumps({**outcome, **beside}))
         if "ended" in outcome:
             self._drop(process)
         else:
@@ -143,7 +143,7 @@ class ProcessKeeper:
                 process.history = (*process.history, missing)
             preparing = False
             reply = self._ask(process, text)
-            return {"answer": _with_marks(process, dump(Answer(reply=reply))), "files": self._new_files(process)}
+            return {"answer": process.marks.with_marks(dump(Answer(reply=reply))), "files": self._new_files(process)}
         except RequestTimeoutError as error:
             return {"timed_out": [error.reason, list(error.touched), error.executing]}
         except WorkerEndedError as error:
@@ -162,7 +162,7 @@ class ProcessKeeper:
         """The files that it has imported, if these are others than were handed on before."""
         files = process.worker.ask(ListFiles(), _BRIEF)
         known, process.files = process.files, files
-        return "" if files == known else _with_marks(process, dump(files))
+        return "" if files == known else process.marks.with_marks(dump(files))
 
     def _take(self, history: tuple[str, ...]) -> _KeptProcess:
         """A process whose history is the longest beginning of this one."""
@@ -245,12 +245,6 @@ class ProcessKeeper:
 def state_of(history: Sequence[str]) -> str:
     """A name for a history."""
     return hashlib.sha256("\n".join(history).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _with_marks(process: _KeptProcess, text: str) -> str:
-    marked = process.marks.to_marks(text)
-    # A text that is part of another one has its marks already.
-    return text if marked is None else marked
 
 
 def _describe_end(error: WorkerEndedError) -> dict[str, object]:

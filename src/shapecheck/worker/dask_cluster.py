@@ -71,8 +71,10 @@ class DaskCluster:
                 marks=names,
                 folder=folder,
                 hashes=hashes,
-                startup=self.with_marks(dump(Startup(plans=tuple(run.plans), settings=run.settings, culprits={}))),
-                surroundings=self.with_marks(json.dumps([cwd, dict(variables)])),
+                startup=self.marks.with_marks(
+                    dump(Startup(plans=tuple(run.plans), settings=run.settings, culprits={}))
+                ),
+                surroundings=self.marks.with_marks(json.dumps([cwd, dict(variables)])),
                 archive=b"" if self._see(folder, hashes) else pack_project(folder),
             )
             self._register()
@@ -97,7 +99,7 @@ class DaskCluster:
 
     def open_worker(self, python: str, culprits: Mapping[str, str]) -> WorkerHandle:
         """Something to ask as if it were one worker. Raises WorkerError if there is no such interpreter."""
-        opening = self.with_marks(json.dumps({"python": python, "culprits": dict(culprits)}))
+        opening = self.marks.with_marks(json.dumps({"python": python, "culprits": dict(culprits)}))
         handle = _RemoteWorker(self, (opening,))
         if opening not in self._usable:  # whoever comes later finds processes that know more than to begin
             handle.ask(ListFiles(), self.conduct.timeout)
@@ -153,11 +155,6 @@ class DaskCluster:
         outcome = cast("dict[str, str]", json.loads(text))
         inner = {name: self.marks.to_folders(outcome.pop(name, "")) for name in ("answer", "files")}
         return {**json.loads(self.marks.to_folders(json.dumps(outcome))), **inner}
-
-    def with_marks(self, text: str) -> str:
-        """A text without the places of this machine."""
-        marked = self.marks.to_marks(text)
-        return text if marked is None else marked
 
     def _connect(self, address: str) -> Client:
         try:
@@ -241,7 +238,7 @@ class _RemoteWorker:
     def ask(self, request: RequestFor[Reply], limit: float) -> Reply:
         """The reply to one request; while the worker is prepared, it becomes part of the history."""
         cluster = self._cluster
-        text = cluster.with_marks(dump(TimedRequest(request=request, limit=limit)))
+        text = cluster.marks.with_marks(dump(TimedRequest(request=request, limit=limit)))
         lasting = not self.prepared and not isinstance(request, ListFiles | AskImportEffects)
         outcome = self._outcome(text, lasting)
         for bug in outcome.get("bugs", ()):

@@ -28,12 +28,15 @@ Progress = tuple[bool, int, tuple[int, ...]]
 class ChoicesFound:
     """A trial that evaluates, and which of its choices are `needed`: with the others that were tried it does not.
 
-    If there is none, the shape error of the first runs `persists` where each of the others ends on the same line.
+    If there is none, the shape error of the first runs `persists` where each of the others ends on the same line, as
+    far as it goes with their dtypes. Or
+    arrays of another dtype end it `further` on: what stopped the first runs was no more than a guess.
     """
 
     trial: Trial | None = None
     needed: frozenset[str] = frozenset()
     persists: bool = False
+    further: Trial | None = None
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,8 @@ def _search_from(start: _Step, attempts: Attempts, search_sizes: Callable[[Trial
             if attempts.is_exhausted():
                 return ChoicesFound()
             step = _attempt(trial, attempts)
-            persists &= step is not None and step.shape_error == start.shape_error
+            if step is None or not _is_refused_dtype(step, best):
+                persists &= step is not None and step.shape_error == start.shape_error
             if step is None or step.progress > best.progress:
                 found = _with_sizes(trial, search_sizes)
                 if found is None:
@@ -89,7 +93,14 @@ def _search_from(start: _Step, attempts: Attempts, search_sizes: Callable[[Trial
         if further is None:
             break
         best = further
-    return ChoicesFound(persists=persists)
+    chosen = [key for key, _ in best.trial.choices]
+    is_of_dtypes = bool(chosen) and all(map(is_dtype_key, chosen)) and best.shape_error is not None
+    return ChoicesFound(persists=persists, further=best.trial if is_of_dtypes else None)
+
+
+def _is_refused_dtype(step: _Step, before: _Step) -> bool:
+    """Whether an array of another dtype ends a run earlier, as a boolean that is negated does: it shows nothing."""
+    return is_dtype_key(step.trial.choices[-1][0]) and step.progress < before.progress
 
 
 def _attempt(trial: Trial, attempts: Attempts) -> _Step | None:

@@ -83,6 +83,7 @@ class EntrySearch:
         chosen = self._other_choices(first, problem)
         if chosen.ok:
             return tuple(self._result(outcome) for outcome in chosen.ok)
+        first = chosen if chosen.failed else first
         if first is None:
             if problem is not None:
                 raise problem
@@ -140,7 +141,7 @@ class EntrySearch:
         found = search_choices(failed, problem, self.attempts, self._sizes.first_runs)
         self._needed, self._errors.persists = found.needed, found.persists
         if found.trial is None:
-            return SearchResult()
+            return self._sizes.first_runs(found.further) if found.further is not None else SearchResult()
         return self._try(found.trial)
 
     def _try(self, start: Trial) -> SearchResult:

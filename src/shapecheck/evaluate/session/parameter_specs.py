@@ -49,7 +49,8 @@ class ParameterSpecs:
             if each.scope == scope:
                 earlier = hints.get(each.parameter, each)
                 axes = earlier.axes if each.axes is None else each.axes
-                hints[each.parameter] = replace(each, axes=axes, type=earlier.type or each.type)
+                texts = earlier.texts or each.texts
+                hints[each.parameter] = replace(each, axes=axes, type=earlier.type or each.type, texts=texts)
         return hints
 
     def claimed_names(self, function: object) -> tuple[frozenset[str], ...]:

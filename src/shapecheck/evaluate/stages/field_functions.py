@@ -12,6 +12,7 @@ from typing import Any
 
 from shapecheck.evaluate.framework_protocol import Classes, loaded_frameworks, module_name
 from shapecheck.evaluate.inputs.facts.defining_source import defining_source
+from shapecheck.evaluate.inputs.facts.parameter_facts import called_name
 from shapecheck.evaluate.inputs.facts.transformations import is_transformation
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
@@ -71,19 +72,16 @@ def _is_call(node: ast.expr, function: ast.AST, parents: Parents) -> bool:
         return all(_is_call(load, function, parents) for load in loads)
     if not isinstance(parent, ast.Call):
         return False
-    if parent.func is node or (_name(parent.func) == "isinstance" and parent.args[:1] == [node]):
+    if parent.func is node or (called_name(parent.func)[0] == "isinstance" and parent.args[:1] == [node]):
         return True
     if isinstance(parent.func, ast.Call):  # vmap(lambda f, x: f(x))(self.act, x)
-        return is_transformation(_name(parent.func.func))
-    return _maps(_name(parent.func)) or (is_transformation(_name(parent.func)) and parent.args[:1] == [node])
+        return is_transformation(called_name(parent.func.func)[0])
+    name, _ = called_name(parent.func)
+    return _maps(name) or (is_transformation(name) and parent.args[:1] == [node])
 
 
 def _maps(name: str) -> bool:
     return name in _MAPPING or any(name in each.appliers for each in loaded_frameworks())
-
-
-def _name(function: ast.expr) -> str:
-    return function.attr if isinstance(function, ast.Attribute) else str(getattr(function, "id", ""))
 
 
 _CONTAINERS = (list, tuple, dict)

@@ -34,6 +34,46 @@ def attend(_q, _k, _v):
 def wrong(_q: Float[Array, "b s"], _k: Float[Array, "b t"]):  ~unreached
     return _q @ _k  ~SC305
 """,
+    # arrays of another kind of numbers come further: what ends it there is the code's own error
+    "further.py": """
+TABLE = jnp.zeros((21, 8, 3))
+
+def gather(values, indices):
+    return jnp.take(values, indices, axis=0, mode="clip")
+
+def frames(kind, mask):
+    '''Frames.
+
+    Args:
+        kind: array of shape (n,)
+        mask: array of shape (n, 3)
+    '''
+    rigid = gather(TABLE, kind)  # (n, 8, 3)
+    exists = rigid.sum(-1)  # (n, 8)
+    return (rigid.min(-1) * exists).T @ mask
+
+def mixed(kind, mask):
+    '''Mixed.
+
+    Args:
+        kind: array of shape (n,)  ~unreached
+        mask: array of shape (n, 3)  ~unreached
+    '''
+    rigid = gather(TABLE, kind)  # (n, 3, 8)  ~SC201
+    exists = rigid.sum(-1)  # (n, 8)  ~unreached
+    return (rigid.min(1) * exists).T @ mask  ~SC301
+
+def turned(points, angle):
+    '''Turned.
+
+    Args:
+        points: array of shape (..., 2)  ~unreached
+        angle: array of shape (...)  ~unreached
+    '''
+    angle = -jnp.array(angle)
+    moved = jnp.stack([points, points], axis=-1)
+    return jnp.concatenate([moved, points[..., None]], axis=-2) + angle  ~SC301
+""",
     # of which kind an argument's numbers are nobody says: a loop that needs others is no error
     "kinds.py": """
 def spread(seeds: Array, links: Array):

@@ -112,6 +112,29 @@ def skewed(probs: Array, mats: Array):
     t, k = probs.shape
     return jnp.broadcast_to(mats, (t - 1, t, k)) @ probs[1:, :, None] ~SC305
 """,
+    # the only axis of a vector is no feature where it counts the rows of another array
+    "rows.py": """
+class Weighted(eqx.Module):
+    w: Array
+    def __init__(self, width: int, *, key: PRNGKeyArray):
+        self.w = jax.random.normal(key, (width, 3))
+    def __call__(self, x: Float[Array, "n k"], mask: Float[Array, "n"]):
+        return mask @ self.w ~SC305
+
+class Scaled(eqx.Module):
+    w: Array
+    def __init__(self, width: int, *, key: PRNGKeyArray):
+        self.w = jax.random.normal(key, (width, 3))
+    def __call__(self, x: Float[Array, "n k"], scale: Float[Array, "k"]) -> Float[Array, "n 3"]:
+        return (x * scale) @ self.w
+
+class Shifted(eqx.Module):
+    w: Array
+    def __init__(self, width: int, *, key: PRNGKeyArray):
+        self.w = jax.random.normal(key, (width, 3))
+    def __call__(self, shift: Float[Array, "k"]) -> Float[Array, "3"]:
+        return shift @ self.w
+""",
     # one of them stands in no claim, or nothing makes it run
     "integers_unnamed.py": """
 class Scaled(eqx.Module):

@@ -143,8 +143,7 @@ def is_used(function: Callable[..., object], parameter: str, made: Container[str
 def _without_transformation(function: ast.expr) -> ast.expr:
     """What is called, inside of transformations that hand on their arguments as they are: `jax.grad(loss)(params)`."""
     while isinstance(function, ast.Call) and function.args:
-        name = function.func.attr if isinstance(function.func, ast.Attribute) else getattr(function.func, "id", "")
-        if not hands_on_arguments(name):
+        if not hands_on_arguments(called_name(function.func)[0]):
             break
         function = function.args[0]
     return function

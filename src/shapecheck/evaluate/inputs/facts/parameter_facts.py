@@ -132,6 +132,11 @@ def called_name(function: ast.expr) -> tuple[str, str]:
     return "", ""
 
 
+def is_variable(node: ast.expr, name: str) -> bool:
+    """Whether an expression is the variable of this name, as it is."""
+    return isinstance(node, ast.Name) and node.id == name
+
+
 def literal_integer(node: ast.expr | None) -> int | None:
     """The number that an expression is, written out."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):

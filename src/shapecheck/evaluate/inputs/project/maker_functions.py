@@ -15,6 +15,7 @@ import types
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from shapecheck.evaluate.inputs.facts.parameter_facts import is_variable
 from shapecheck.evaluate.inputs.facts.source_reads import note_module_read
 
 _DEPTH = 4  # functions that hand a parameter on to each other
@@ -160,7 +161,7 @@ class _ModuleSource:
         if parameter not in _parameters(definition):
             return frozenset()
         for node in ast.walk(definition):
-            if isinstance(node, ast.Subscript) and _is(node.value, parameter):
+            if isinstance(node, ast.Subscript) and is_variable(node.value, parameter):
                 text = node.slice.value if isinstance(node.slice, ast.Constant) else None
                 found |= {text} if isinstance(text, str) and isinstance(node.ctx, ast.Load) else set()
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and depth:
@@ -210,7 +211,7 @@ def _written_keys(value: ast.expr) -> set[str] | None:
     """The keys of a dict that is written out: `{"w": w}` or `dict(w=w)`; None of anything else, or of copies."""
     if isinstance(value, ast.Dict) and all(value.keys):
         return {key.value for key in value.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
-    if isinstance(value, ast.Call) and _is(value.func, "dict") and not value.args:
+    if isinstance(value, ast.Call) and is_variable(value.func, "dict") and not value.args:
         return {each.arg for each in value.keywords if each.arg is not None}
     return None
 
@@ -218,8 +219,8 @@ def _written_keys(value: ast.expr) -> set[str] | None:
 def _parameters_given(inner: _Function, call: ast.Call, name: str) -> Iterator[str]:
     """The parameters of a function that a call gives this variable for."""
     positional = [each.arg for each in (*inner.args.posonlyargs, *inner.args.args)]
-    yield from (to for to, given in zip(positional, call.args, strict=False) if _is(given, name))
-    yield from (each.arg for each in call.keywords if each.arg is not None and _is(each.value, name))
+    yield from (to for to, given in zip(positional, call.args, strict=False) if is_variable(given, name))
+    yield from (each.arg for each in call.keywords if each.arg is not None and is_variable(each.value, name))
 
 
 def _parameters(definition: _Function) -> list[str]:
@@ -230,7 +231,3 @@ def _parameters(definition: _Function) -> list[str]:
 def _first_line(definition: _Function) -> int:
     """The line of the function as its code object has it: that of its first decorator."""
     return min([definition.lineno, *(each.lineno for each in definition.decorator_list)])
-
-
-def _is(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name

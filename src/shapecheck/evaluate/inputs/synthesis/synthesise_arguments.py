@@ -258,9 +258,9 @@ class Synthesis:
     ) -> object:
         name, default = parameter.name, parameter.default
         annotation = annotation_of(function, name, parameter.annotation)
-        if annotation is MISSING and default is MISSING and not isinstance(described, ParameterSpec):
-            hint = self.hints(function).get(name)
-            annotation = _PLAIN_TYPES.get(hint.type, MISSING) if hint is not None else MISSING
+        hint = self.hints(function).get(name) if annotation in (MISSING, str) and default is MISSING else None
+        if annotation is MISSING and hint is not None and not isinstance(described, ParameterSpec):
+            annotation = _PLAIN_TYPES.get(hint.type, MISSING)
         variant = self.integers.variant
         if variant == AS_CALLED and constructing and not is_array_type(annotation):
             called = self._as_called(function, name)
@@ -294,7 +294,7 @@ class Synthesis:
                 return MISSING
             return self.integers.choose(name)
         if annotation is str:
-            if texts := known_texts(function, name):
+            if texts := known_texts(function, name) or (hint.texts if hint is not None else ()):
                 return self.choices.text(self.values.place(name), texts)
             if reaches_out(function):
                 raise CannotSynthesiseError(f"`{name}: str` has no default")

@@ -158,6 +158,11 @@ def is_rank_key(key: str) -> bool:
     return key.endswith(" rank")
 
 
+def is_dtype_key(key: str) -> bool:
+    """Whether it chooses the dtype of an array."""
+    return key.endswith(" dtype")
+
+
 def is_member_key(key: str) -> bool:
     """Whether it is the key of the choice of a member of a union."""
     return key.endswith(" member")

@@ -60,8 +60,16 @@ class CallSignature:
     made_names: frozenset[str] = frozenset()
 
     def features(self) -> frozenset[str]:
-        """The names of feature axes: the last one of some array, or the channels before two others, and no extent."""
-        return frozenset(name for array in self.arrays for name in _feature_axes(parse_spec(array.spec).dims))
+        """The names of feature axes: the last one of some array, or the channels before two others, and no extent.
+
+        Not the only axis of a vector, if it stands in front of others: `x: "n d"` and `mask: "n"` are of n examples.
+        """
+        every = [parse_spec(array.spec).dims for array in self.arrays]
+        leading = {dims[0].name for dims in every if len(dims) > 1 and isinstance(dims[0], NamedDim)}
+        of_vectors = {name for dims in every if len(dims) == 1 for name in _feature_axes(dims)} & leading
+        return frozenset(
+            name for dims in every for name in _feature_axes(dims) if len(dims) > 1 or name not in of_vectors
+        )
 
     def variadics(self) -> tuple[str, ...]:
         """The variadic dims of its arrays, as claims write them: `*batch`, `...`."""

@@ -1,11 +1,11 @@
-"""Plain types that docstrings give parameters which have no annotation."""
+"""What docstrings say of parameters beside shapes: plain types where there is no annotation, and texts."""
 
 from __future__ import annotations
 
 import pytest
 
 from shapecheck.claims import read_module
-from shapecheck.claims.documented_types import type_of
+from shapecheck.claims.value_hints import texts_of, type_of
 
 
 @pytest.mark.parametrize(
@@ -64,6 +64,36 @@ def test_each_style_gives_parameters_their_types(style: str, of_class: bool) -> 
     hints = {(module.scopes[each.scope].qualname, each.parameter, each.type) for each in module.hints}
     owner = "C.__init__" if of_class else "f"
     assert hints == {(owner, "a", "int"), (owner, "b", "bool")}
+
+
+@pytest.mark.parametrize(
+    ("description", "texts"),
+    [
+        (": one of 'first', 'last'", ("first", "last")),
+        (" : {'mean', 'sum'}, optional", ("mean", "sum")),
+        (": either `causal` or None", ("causal",)),
+        (": either of `mode`", ()),  # its own name
+        (": called 'first' elsewhere", ()),
+    ],
+)
+def test_the_texts_that_a_description_lists(description: str, texts: tuple[str, ...]) -> None:
+    assert texts_of(description, ("mode",)) == texts
+
+
+def test_texts_stand_in_docstrings_of_annotated_parameters() -> None:
+    text = """
+class C:
+    '''Do it.
+
+    Args:
+        how: one of 'up',
+            'down'.
+        why: 'because'.
+    '''
+    def __init__(self, how: str, why: str): ...
+"""
+    (hint,) = read_module("a.py", text.encode()).hints
+    assert (hint.parameter, hint.texts) == ("how", ("up", "down"))
 
 
 def test_annotated_parameters_need_no_docstring() -> None:

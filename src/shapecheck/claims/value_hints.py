@@ -1,8 +1,12 @@
-"""The plain type that a docstring gives a parameter: `white_bkgd: bool.`, `n (int): how many`."""
+"""What descriptions say of values that are no arrays: their plain type, and which texts they may be.
+
+`white_bkgd: bool.`, `n (int): how many`, `mode: one of 'first', 'last'`.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from typing import Final
 
 _TYPES: Final = {
@@ -22,9 +26,20 @@ _FORMS = re.compile(
     rf"|:?[ \t]*(?:an?[ \t]+)?{_TYPE.format('alone')}[ \t]*(?:[.,;:\n]|$))",
     re.IGNORECASE,
 )
+MAY_LIST_TEXTS = re.compile(r"one of|either|must be|choices|options|allowed|supported|can be|\{\s*['\"]", re.IGNORECASE)
+_QUOTED = re.compile(r"""["'`]([\w.-]+)["'`]""")
+_WORDS_FOR_NONE = frozenset({"None", "True", "False"})
 
 
 def type_of(description: str) -> str:
     """The name of the plain type that a description of a parameter begins with, behind its name; "" for none."""
     found = _FORMS.match(description)
     return _TYPES[(found["inside"] or found["alone"]).lower()] if found is not None else ""
+
+
+def texts_of(description: str, names: Container[str] = ()) -> tuple[str, ...]:
+    """The texts that a description lists, without the `names` of what it describes."""
+    if not MAY_LIST_TEXTS.search(description):
+        return ()
+    quoted = (word for word in _QUOTED.findall(description) if word not in _WORDS_FOR_NONE)
+    return tuple(dict.fromkeys(word for word in quoted if word not in names))
