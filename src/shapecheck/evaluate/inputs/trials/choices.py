@@ -143,11 +143,6 @@ def integer_key(place: str) -> str:
     return f"{place} integer"
 
 
-def is_dtype_key(key: str) -> bool:
-    """Whether it is the key of the choice of what kind of number an array holds."""
-    return key.endswith(" dtype")
-
-
 def is_value_key(key: str) -> bool:
     """Whether it is the key of the choice whether an argument that may be left out is given."""
     return key.endswith(" value")
