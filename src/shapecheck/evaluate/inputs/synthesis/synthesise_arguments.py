@@ -329,14 +329,14 @@ class Synthesis:
         except CannotSynthesiseError as error:
             if default is not MISSING:
                 return MISSING
-            if annotation in (MISSING, Any) and (made := self._undescribed(function, name, said, constructing)):
+            if annotation in (MISSING, Any) and (made := self._make_undescribed(function, name, said, constructing)):
                 return made[0]
             if not constructing and not self._building and apply_variables():
                 self.later[name] = LaterArgument(name, error)
                 return self.later[name]
             raise
 
-    def _undescribed(
+    def _make_undescribed(
         self,
         function: Callable[..., object],
         name: str,
