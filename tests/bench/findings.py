@@ -603,9 +603,8 @@ REQUIREMENTS = (
     "blackjax jax-tqdm bayesian-optimization regex transformers tokenizers tensorboardX grpcio netCDF4 ase "
     "frozendict pymatgen e3nn_jax optree aqtp pint tree_math dm_env "
     "gymnasium esquilax pytest-mock rlax nir elements ninjax portal coloredlogs "
-    "git+https://github.com/google-deepmind/kfac-jax "
-    "igraph jeig pytreeclass gdstk drone-models drone-controllers array-api-compat casadi multimethod e3j "
-    "tqdm-loggable "
+    "git+https://github.com/google-deepmind/kfac-jax igraph jeig pytreeclass gdstk drone-models drone-controllers "
+    "array-api-compat casadi multimethod e3j tqdm-loggable "
     "git+https://github.com/mjendrusch/flexloop"
 )
 

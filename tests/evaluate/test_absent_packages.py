@@ -220,3 +220,21 @@ class Plain:
         report = check([tmp_path / "net.py"], load([tmp_path]))
     assert [(each.code, each.span.line) for each in report.findings if each.severity == "error"] == [("SC201", 14)]
     assert [each.reason for each in report.unreached] == ["it needs nowhere.register, which is not installed"]
+
+
+@pytest.mark.parametrize("part", [".", "second.py"])
+def test_a_package_that_is_imported_again_has_the_modules_that_are_loaded(part: str, tmp_path: Path) -> None:
+    """`pkg.first` is complete when `pkg.second` fails, so that a second import of `pkg` does not load it again."""
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg" / "__init__.py").write_text("from . import first, second\n")
+    (tmp_path / "pkg" / "first.py").write_text("def f(x):  # x: (n,)\n    return x\n")
+    (tmp_path / "pkg" / "second.py").write_text(
+        "import jax.numpy as jnp\nimport nowhere\nimport pkg.first\n\nf = pkg.first.f\n\n"
+        "def g():\n    y = f(jnp.zeros((2, 3)))  # shape: (3, 2)\n    return y\n"
+    )
+    with contextlib.chdir(tmp_path):
+        report = check([tmp_path / "pkg" / part], load([tmp_path]))
+    assert [each.message for each in report.findings if each.code == "SC303"] == [
+        "import of nowhere failed: it is not installed; what needs it was not evaluated"
+    ]
+    assert [(each.path, each.span.line) for each in report.findings if each.code == "SC201"] == [("pkg/second.py", 8)]

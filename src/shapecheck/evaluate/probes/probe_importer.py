@@ -86,7 +86,7 @@ class PlanImporter(importlib.abc.MetaPathFinder):
             return None
         file = os.path.realpath(spec.origin)
         plan = self.plans.get(file)
-        if plan is None and not (self.is_test(file) or self.failed_imports.concern(file)):
+        if plan is None and not (self.is_test(file) or self.failed_imports.concern(file) or _left_behind(fullname)):
             return None
         plan = plan or self.plan_without_claims(file, fullname)
         spec.loader = ProbedLoader(fullname, spec.origin, PlannedFile(self, plan))
@@ -226,6 +226,22 @@ def _note_lines(file: str, source: bytes) -> None:
     linecache.cache[file] = (len(source), None, lines, file)
 
 
+def _bind_submodules(package: ModuleType) -> None:
+    """Give a package those of its modules that an import which failed has left behind.
+
+    Python binds them once, when they are loaded, to the package of that time.
+    """
+    for name, module in _left_behind(package.__name__).items():
+        vars(package).setdefault(name, module)
+
+
+def _left_behind(package: str) -> dict[str, ModuleType]:
+    """The modules right inside of a package that are loaded already."""
+    start = f"{package}."
+    inside = ((name[len(start) :], module) for name, module in list(sys.modules.items()) if name.startswith(start))
+    return {name: module for name, module in inside if "." not in name and module}
+
+
 @dataclass(frozen=True)
 class PlannedFile:
     """One file that is imported to be checked, or beside such files."""
@@ -269,6 +285,7 @@ class PlannedFile:
         before, recorder.touched = recorder.touched, set()
         fit = importer.damage.values()
         named = {name: getattr(module, name) for name in ("__name__", "__file__")}
+        _bind_submodules(module)
         try:
             with importer.global_state.let_changes_last():
                 run(module)

@@ -39,6 +39,27 @@ def raises_other(x: Float[Array, "b d"]) -> Float[Array, "b"]: ~unreached
 """,
         "raises stopped before this line: Speechless",
     ),
+    # of what a framework's base class stands for nothing can be made, and Flax's own would ask itself for its call
+    "any_module": (
+        """
+from flax import linen as nn
+
+class Wrapper(nn.Module):
+    encoder: nn.Module
+
+    @nn.compact
+    def __call__(self, x: Float[Array, "b d"]) -> Float[Array, "b d"]: ~unreached
+        return self.encoder(x)
+
+class Known(nn.Module):
+    encoder: nn.Dense
+
+    @nn.compact
+    def __call__(self, x: Float[Array, "b d"]) -> Float[Array, "d b"]:  ~SC203
+        return x
+""",
+        "nothing says of which class `encoder: Module` is",
+    ),
     # an array in the place of a size has no value here, which says nothing of shapes
     "array_as_size": (
         """

@@ -14,7 +14,13 @@ from typing import Any, Final, Union
 
 import jax
 
-from shapecheck.evaluate.framework_protocol import apply_variables, is_abstract, module_name
+from shapecheck.evaluate.framework_protocol import (
+    apply_variables,
+    is_abstract,
+    model_classes,
+    module_name,
+    pytree_classes,
+)
 from shapecheck.evaluate.inputs.facts import name_hints
 from shapecheck.evaluate.inputs.facts.body_shapes import NO_SHAPES, BodyShape, body_shapes, unpacked_parts
 from shapecheck.evaluate.inputs.facts.handed_parts import goes_elsewhere, is_used, parts_of
@@ -484,6 +490,8 @@ class Synthesis:
         """An instance that its class makes of made-up arguments."""
         if module_name(cls).split(".", 1)[0] in ("builtins", "typing", "jax", "jaxlib", "numpy", "collections"):
             raise CannotSynthesiseError(f"no value can be made for `{name}: {cls.__name__}`")
+        if cls in model_classes() and cls not in pytree_classes():  # which has no call: nobody passes one
+            raise CannotSynthesiseError(f"nothing says of which class `{name}: {cls.__name__}` is")
         if cls in self._building or len(self._building) >= _DEPTH:
             raise CannotSynthesiseError(f"`{name}: {cls.__name__}` holds itself")
         if is_abstract(cls) or getattr(cls, "_is_protocol", False):
