@@ -5,6 +5,15 @@ from __future__ import annotations
 import pytest
 
 TRAILING = {
+    "an argument, above the statement that asks for its shape": (
+        """
+        def f(x):
+            # x: (b, t)
+            b, t = x.shape
+            return x
+        """,
+        ["[b t]: param x"],
+    ),
     "what a condition asks the axes of, where its branch begins, or what the branches leave": (
         """
         if x.ndim == 2:  # (b, t)

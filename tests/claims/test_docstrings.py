@@ -5,6 +5,41 @@ from __future__ import annotations
 import pytest
 
 STYLES = {
+    "a result behind an arrow": (
+        '''
+        def f(x, y):
+            """x: (batch, time) int32, y: [time] -> logits (batch, n)."""
+            return g(x, y)
+        ''',
+        ["Int32[batch time]: param x", "[time]: param y", "[batch n]: return"],
+    ),
+    "a result behind what is taken": (
+        '''
+        def f(x, y):
+            """Do it.
+
+            x, y: (batch, time). Returns the means (batch,).
+            """
+            return x.mean(1)
+        ''',
+        ["[batch time]: param x", "[batch time]: param y", "[batch]: return"],
+    ),
+    "an arrow of a function that is called": (
+        '''
+        def f(fun, x):
+            """fun: (batch,) -> (batch, 3)."""
+            return fun(x)
+        ''',
+        [],
+    ),
+    "an arrow to one of several results": (
+        '''
+        def f(x):
+            """x: (batch, time) -> (batch,)."""
+            return x.mean(1), x
+        ''',
+        ["[batch time]: param x"],
+    ),
     "google": (
         '''
         def f(x, mask, scale=1.0):

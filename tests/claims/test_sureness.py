@@ -38,6 +38,8 @@ def _certainty(module):
         ('from jaxtyping import Float\nz: Float[Array, "b c"] = g(x)\ny = f(x)  # (b, t)', "sure"),
         ("z = g(x)  # shape: (b,)\ny = f(x)  # (b, t)", "sure"),
         ("b = 32\ny = f(x)  # optional [b, t] not None if it is causal", "sure"),
+        # what a statement returns is not what a comment above it says of one of them
+        ("h, c = f(x)\n# c: (b, t)\nreturn h, c", "tentative"),
         # counters and switches are no sizes
         ("b = 0\ny = f(x)  # (b, t)", "tentative"),
         ("b = True\ny = f(x)  # (b, t)", "tentative"),

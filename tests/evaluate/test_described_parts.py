@@ -6,9 +6,11 @@ import pytest
 
 HEAD = """
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
+import flax.linen as nn
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
 
 """
 
@@ -63,6 +65,81 @@ def rollout(policy, dynamics: Callable, s0, horizon: int):
     _, (states, actions) = jax.lax.scan(step, s0, None, length=horizon)
     # states: (horizon, state_dim), actions: (horizon, state_dim)  ~SC201
     return states, actions
+""",
+    # a gradient is that of a number; what only goes to a made-up function may be anything, as what nobody uses
+    "gradients.py": """
+def leapfrog(log_prob: Callable, q, p, steps: int):
+    '''q: (dim,), p: (dim,)'''
+    for _ in range(steps):
+        p = p + 0.1 * jax.grad(log_prob)(q)  # (dim,)
+        q = q + 0.1 * p  # (1, dim)  ~SC201
+    return q, p
+
+def chains(log_prob, init, _):
+    '''init: (chains, dim)'''
+    q, p = jax.vmap(lambda x: leapfrog(log_prob, x, x, 3))(init)  # (chains, dim), (dim, chains)  ~SC201
+    return q
+
+def predict(apply_fn, params, batch):
+    x = batch["x"]  # (b, d)
+    y = apply_fn(params, x)  # (b, c)
+    return y.T  # (b, c)  ~SC201
+""",
+    # entries that nobody describes are numbers, or as those beside them, and then of one dtype
+    "beside.py": """
+def losses(apply_fn, params, batch):
+    both = jnp.concatenate([batch["chosen"], batch["rejected"]])  # (2 * b, t)
+    mask = jnp.concatenate([batch["chosen_mask"], batch["rejected_mask"]])  # (2 * b, t)
+    chosen = batch["chosen"]  # (b, t)
+    rejected = batch["rejected"]  # (b, t)
+    logits = apply_fn(params, both)  # (2 * b, t, v)
+    picked = jnp.take_along_axis(logits, both[..., None], axis=-1)  # (2 * b, t, 1)
+    return picked[..., 0] * mask  # (2 * b, t)
+""",
+    # the class that other functions of the file give a parameter of that name
+    "namesakes.py": """
+class Graph(NamedTuple):
+    nodes: Float[Array, "n d"]
+    senders: Int[Array, "e"]
+
+def sent(graph: Graph):
+    return graph.nodes[graph.senders]  # (e, d)
+
+def messages(graph):
+    return graph.nodes[graph.senders]  # (e, d)
+
+def other(x: Float[Array, "n d"]):
+    return x.T  # (d, n)
+
+def unlike(x):
+    return x + 1  # (d, n)  ~unreached
+""",
+    # a loop that Python runs has few turns: the table has an end
+    "loops.py": """
+def init(key, dim):
+    return {"pos": jnp.ones((128, dim)), "emb": jnp.ones((100, dim))}
+
+def forward(params, tokens):
+    '''tokens: (time,) int'''
+    x = params["emb"][tokens] + params["pos"][:len(tokens)]  # (time, dim)
+    return x @ params["emb"].T
+
+def sample(params, prompt, steps):
+    '''prompt: (time,) int'''
+    for _ in range(steps):
+        prompt = jnp.append(prompt, forward(params, prompt)[-1].argmax())
+    return prompt  # (time + steps,)
+""",
+    # what nobody describes goes into a model, too
+    "inputs.py": """
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        '''x: (b, d)'''
+        return jnp.einsum("bd,bd->b", x, x)  # (b,)
+
+def loss(params, batch):
+    return Net().apply(params, batch["x"]).mean()  # ()  ~unreached
 """,
     # what is handed on is described where it goes
     "handed.py": """

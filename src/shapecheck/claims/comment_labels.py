@@ -43,6 +43,8 @@ class CommentLabels:
         above = comment.own_line and placed.node.lineno > comment.line
         for target in targets[:1]:
             for candidate in (target, *target.elements):
+                if above and self._is_argument(label, placed):
+                    break  # above `b, t = x.shape`, which tells of x as well
                 if candidate.name == label and candidate.places:
                     return self._or_before(candidate, placed) if above else candidate
         if isinstance(placed.node, Function):
@@ -67,6 +69,12 @@ class CommentLabels:
         own = ast.Name(label, ast.Load())  # above `return h, c` a comment may tell of c alone
         place = self._place(scope, label, placed, above=above)
         return CommentTarget(scope=scope, name=label, places=(place,), statement=placed, part=own)
+
+    def _is_argument(self, label: str, placed: PlacedStatement) -> bool:
+        """Whether a variable is a parameter as it came, at the first statement of a function, which leaves it so."""
+        scope = self.tables.function_scope(placed.scope)
+        is_own = label in self.tables.scopes[scope].parameters
+        return is_own and self.begins(placed) and not self.tables.assigns(placed, label)
 
     def _place(self, scope: int, label: str, placed: PlacedStatement, *, above: bool) -> SiteKey:
         """Where to read a variable that is none of the statement's targets."""

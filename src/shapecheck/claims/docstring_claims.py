@@ -50,6 +50,7 @@ class _Description:
 _IS_SHAPE = re.compile(r"(?:^|_)shapes?$", re.IGNORECASE)
 _GIVES = re.compile(r"\s*(?:Returns?|Gets?|Gives?)\s")
 _SENTENCE_END = re.compile(r"(?<=[^.]\.)\s")
+_MAPS = frozenset({"vmap", "pmap", "jit", "grad", "value_and_grad", "scan", "map", "checkpoint", "remat"})
 _PROPERTIES = frozenset({"property", "cached_property", "lazy_property"})
 
 
@@ -176,6 +177,8 @@ class DocstringReader:
     def _of_item(
         self, scope: int, node: Function | ast.ClassDef, item: Item, text: _Description, returned: int
     ) -> Iterator[Claim]:
+        if item.style == "arrow" and _calls(node, item.names):
+            return  # `f: (n,) -> (m,)` tells of what the function f takes and gives
         elements = list_elements(text.text)
         if item.kind == "return" and returned <= 1 and isinstance(node, Function):
             elements = elements or _returned_names(node)
@@ -185,6 +188,8 @@ class DocstringReader:
         select: tuple[Selector, ...] = ("leaves",) if any(each.leaves for each in shapes) else ()
         if item.kind == "return":
             if isinstance(node, ast.ClassDef) or is_generator(node):
+                return
+            if item.style == "arrow" and count > 1:
                 return
             if returned > 1:
                 select = (item.place, *select)
@@ -260,7 +265,7 @@ class DocstringReader:
             marked=True,
             readings=tuple(map(print_spec, bracket.readings)),
             part=shape.part,
-            loose=not sure,
+            loose=not (shape.sure and names),
             each=shape.leaves,  # what is called a list may be an array
         )
 
@@ -270,6 +275,15 @@ def _paragraphs(lines: Sequence[Line]) -> Iterator[list[Line]]:
     for is_blank, inside in itertools.groupby(lines, key=lambda line: not line.text.strip()):
         if not is_blank:
             yield [*inside]
+
+
+def _calls(node: Function | ast.ClassDef, names: Sequence[str]) -> bool:
+    """Whether a function calls a parameter, or hands one on as it is to what may call it: `jax.vmap(f)(x)`."""
+    calls = [each for each in ast.walk(node) if isinstance(each, ast.Call)]
+    mapped = [
+        each.args[0] for each in calls if isinstance(each.func, ast.Attribute) and each.func.attr in _MAPS and each.args
+    ]
+    return any(isinstance(each, ast.Name) and each.id in names for each in (*(call.func for call in calls), *mapped))
 
 
 def _is_property(node: Function) -> bool:

@@ -34,6 +34,12 @@ _SPHINX_RETURN = re.compile(r"\s*:(?:returns?|rtype)\s*:")
 _ADMONITION = re.compile(r"\s*(?:!!!|\?\?\?|\.\.\s)")
 _NAME = re.compile(r"\w+")
 _FURTHER = re.compile(r"(?:[,;.]|(?<=[)\]])\s+and\b)\s+(?:and\s+)?`?(?P<name>[A-Za-z_]\w*)`?\s*(?::(?=\s)|(?=[(\[]))")
+# What a function gives, behind what it takes: `x: (n, d) -> (n,)`, `x: (n, d). Returns the norms (n,).`
+_RESULT = re.compile(
+    r"\s*(?:->|→|[.;,]\s+returns?:?\s)\s*(?:(?:the|an?)\s+)?(?:[A-Za-z_][\w-]*\s+){0,3}"
+    r"(?=`*[(\[][^()\[\]]*[)\]]`*[^()\[\]]*$)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,7 @@ class Line:
 class Item:
     """What a docstring says of some parameters or fields (all the same), or of what is returned.
 
+    Of `arrow` style are a result behind an arrow, which has the names of what stands before it, and that itself.
     `type` is what Sphinx's style has of it in front of the name.
     """
 
@@ -209,6 +216,12 @@ class _SectionReader:
         ends = [*(each.start() for each in further), len(line.text)]
         starts = [start, *(each.end() for each in further)]
         items = [item, *(replace(item, names=(each["name"],), lines=[]) for each in further)]
+        result = _RESULT.search(line.text, starts[-1]) if item.style == "list" else None
+        if result is not None and _is_outside(line.text[starts[-1] : result.start()]):
+            items[-1].style = "arrow"
+            items.append(Item("return", items[-1].names, style="arrow"))
+            ends[-1:] = [result.start(), len(line.text)]
+            starts.append(result.end())
         for each, begin, end in zip(items, starts, ends, strict=True):
             each.lines.append(Line(line.number, line.column + begin, line.text[begin:end]))
             self.items.append(each)

@@ -136,11 +136,22 @@ def _step_of_refusal(trial: Trial, error: CannotSynthesiseError) -> _Step:
 
 
 def _changed_trials(step: _Step) -> Iterator[Trial]:
-    """The trial with one more choice, first of arguments that the failure names."""
+    """The trial with one more choice, first of arguments that the failure names.
+
+    At last the same dtype for all arrays of one shape: `concatenate([chosen, rejected])` has that of both.
+    """
     chosen = dict(step.trial.choices)
     for key in step.options.named_in(step.message, step.arrays):
         for option in step.options.others[key] if key not in chosen and not is_length_key(key) else ():
             yield dataclasses.replace(step.trial, choices=(*step.trial.choices, (key, option)))
+    alike: dict[tuple[frozenset[str], str], list[tuple[str, str]]] = {}
+    for key, options in step.options.others.items():
+        sizes = step.options.sizes.get(key.partition(" ")[0], frozenset())
+        for option in options if sizes and is_dtype_key(key) and key not in chosen else ():
+            alike.setdefault((sizes, option), []).append((key, option))
+    for together in alike.values():
+        if len(together) > 1:
+            yield dataclasses.replace(step.trial, choices=(*step.trial.choices, *together))
 
 
 def _needed_ranks(trial: Trial, before: _Step, attempts: Attempts) -> frozenset[str]:

@@ -15,6 +15,15 @@ from jaxtyping import Float
 """
 
 CASES = {
+    # axes that a comment tells apart are not one size, though the code asks for their number as well
+    "told_apart.py": """
+def spread(samples):
+    # samples: (draws, chains, dim)  ~unreached
+    draws, chains, dim = samples.shape
+    between = samples.mean(0).var(0)  # (dim,)  ~unreached
+    within = samples.var(-1).mean(0)  # (dim,)  ~SC201
+    return within + between  # (dim,)  ~unreached
+""",
     # a parameter whose name begins with an underscore has axes that can follow others too
     "underscores.py": """
 def attend(_q, _k, _v):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from types import CodeType
 
 from shapecheck.evaluate.inputs.facts.defining_source import defining_source
@@ -43,6 +43,28 @@ class FunctionParts:
                 elif self._mentions(given, whole):
                     return True
         return False
+
+    def is_differentiated(self, parameter: str) -> bool:
+        """Whether the gradient of a function is taken that is a parameter: then it gives a number."""
+        return any(
+            isinstance(node, ast.Call)
+            and called_name(node.func)[0] in ("grad", "value_and_grad")
+            and bool(node.args)
+            and self.own.part(node.args[0]) == Part(parameter)
+            and not any(each.arg == "has_aux" for each in node.keywords)
+            for node in ast.walk(self.tree)
+        )
+
+    def is_used(self, parameter: str, made: Container[str]) -> bool:
+        """Whether a parameter is used at all, but by functions that are parameters too, and `made` up."""
+        unused = {
+            id(given)
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Call) and (part := self.own.part(node)) is not None and str(part) in made
+            for given in (*node.args, *(each.value for each in node.keywords))
+        }
+        names = (node for node in ast.walk(self.tree) if isinstance(node, ast.Name) and id(node) not in unused)
+        return any(node.id in (parameter, "locals") for node in names)
 
     def _arguments(self, call: ast.Call) -> Iterator[tuple[ast.expr, types.FunctionType | None, str]]:
         """The arguments of a call, each with the function of the same file, and its parameter, that it is given for."""
@@ -95,6 +117,8 @@ def parts_of(function: Callable[..., object], parameter: str, depth: int = _DEPT
     if found is None:
         return ()
     parts = dict.fromkeys(found.own.by_parameter().get(parameter, ()))
+    if not parts and found.is_differentiated(parameter):
+        parts[Part(parameter).inner(None)] = None
     for whole in (Part(parameter), *parts):
         for inner, name in found.receivers(whole) if depth else ():
             handed = [each.of(whole) for each in parts_of(inner, name, depth - 1)]
@@ -110,11 +134,10 @@ def goes_elsewhere(function: Callable[..., object], parameter: str) -> bool:
     return found is not None and found.goes_elsewhere(parameter)
 
 
-def is_mentioned(function: Callable[..., object], parameter: str) -> bool:
-    """Whether the body of a function may use a parameter at all; where it has no source, it may."""
+def is_used(function: Callable[..., object], parameter: str, made: Container[str]) -> bool:
+    """Whether a function may use a parameter, but by functions that are `made` up; one without source may."""
     found = function_parts(function)
-    nodes = ast.walk(found.tree) if found is not None else ()
-    return found is None or any(isinstance(node, ast.Name) and node.id in (parameter, "locals") for node in nodes)
+    return found is None or found.is_used(parameter, made)
 
 
 def _without_transformation(function: ast.expr) -> ast.expr:

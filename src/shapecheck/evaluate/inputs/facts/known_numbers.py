@@ -56,6 +56,20 @@ def number_kind(function: Callable[..., object], parameter: str, depth: int = _D
     return "number" if kinds == {"number"} else ""
 
 
+def counts_turns(function: Callable[..., object], parameter: str) -> bool:
+    """Whether a function has a loop of so many turns that Python runs: `for _ in range(steps)`."""
+    source = defining_source(inspect.unwrap(function)) if callable(function) else None
+    if source is None:
+        return False
+    loops = (node.iter for node in ast.walk(source.tree) if isinstance(node, (ast.For, ast.comprehension)))
+    return any(
+        isinstance(each, ast.Call)
+        and called_name(each.func) == ("range", "")
+        and any(isinstance(bound, ast.Name) and bound.id == parameter for bound in each.args)
+        for each in loops
+    )
+
+
 def _kind(node: ast.expr, around: Mapping[ast.AST, ast.AST], module: Mapping[str, object], depth: int) -> Kind:
     """What one use of the parameter says."""
     top: ast.AST = node

@@ -124,10 +124,10 @@ def typed_dict_entries(annotation: object) -> Mapping[str, object] | None:
     return found
 
 
-def own_annotations(cls: type) -> Mapping[str, object]:
-    """What the body of a class annotates itself. `type`, above metaclasses, has a descriptor there."""
+def own_annotations(annotated: type | types.FunctionType) -> Mapping[str, object]:
+    """What a function, or the body of a class, annotates itself. `type`, above metaclasses, has a descriptor there."""
     try:
-        return inspect.get_annotations(cls)
+        return inspect.get_annotations(annotated)
     except Exception:  # Python 3.14 evaluates them only now, and the names may not be there
         return {}
 

@@ -28,6 +28,7 @@ DEFAULTS_FIRST: Final = (DEFAULTS_KEPT, 0, OVER_NONE, DIVIDING, ALL_EQUAL, AS_CA
 _SIZES: Final = (name_hints.CONSTRUCTOR_SIZES, name_hints.ODD_SIZES, name_hints.OTHER_SIZES)
 # By a factor that code does not multiply sizes by, so that no multiple of one is another by chance.
 _CHAINS: Final = tuple(tuple(least * 7**power for power in (3, 2, 1, 0)) for least in (48, 15, 16))
+_TURNS: Final = ((5, 6, 9), (7, 10, 11))  # few, since what is in the loop runs as often; a table may have an end, too
 ODD: Final = 1
 EVEN: Final = 2
 """Inventions, by which sizes they have: odd ones, and, where these do not divide, even ones again."""
@@ -61,6 +62,7 @@ class IntegerChoices:
         self._nested: set[str] = set()  # the names that nothing but instances in arguments has
         self._made = made
         self._used: set[int] = set()
+        self.turns: set[str] = set()  # the names of those that count the turns of a loop that Python runs
 
     @property
     def by_parameter(self) -> dict[str, int]:
@@ -112,6 +114,8 @@ class IntegerChoices:
         if self.variant in (0, DEFAULTS_KEPT) and name in self._made.integers and not self.invention:
             return self._made.integers[name]
         particular = name_hints.particular_sizes(name, self.invention)
+        if name in self.turns and not particular:
+            particular = _TURNS[self.invention % len(_TURNS)]
         if particular:
             taken = {size for other, size in self.chosen.items() if other != name}
             distinct = [size for size in particular if size not in taken]

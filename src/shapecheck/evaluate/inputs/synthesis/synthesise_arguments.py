@@ -23,9 +23,10 @@ from shapecheck.evaluate.framework_protocol import (
 )
 from shapecheck.evaluate.inputs.facts import name_hints
 from shapecheck.evaluate.inputs.facts.body_shapes import NO_SHAPES, BodyShape, body_shapes, unpacked_parts
-from shapecheck.evaluate.inputs.facts.handed_parts import goes_elsewhere, is_mentioned, parts_of
-from shapecheck.evaluate.inputs.facts.known_numbers import number_kind
+from shapecheck.evaluate.inputs.facts.handed_parts import goes_elsewhere, is_used, parts_of
+from shapecheck.evaluate.inputs.facts.known_numbers import counts_turns, number_kind
 from shapecheck.evaluate.inputs.facts.known_texts import known_texts, reaches_out
+from shapecheck.evaluate.inputs.facts.namesake_annotations import namesake_annotations
 from shapecheck.evaluate.inputs.facts.random_keys import admits_key
 from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     MISSING,
@@ -151,6 +152,8 @@ class Synthesis:
         problems: list[CannotSynthesiseError] = []
         if not self._building:
             self.integers.constructs = constructing
+        if not constructing:
+            self.integers.turns |= {each.name for each in parameters if counts_turns(function, each.name)}
         self._tie_integers(function, parameters, given, constructing)
         given = {**given, **self._named_holders(function, parameters, given, inner)}
         for parameter in parameters:
@@ -332,19 +335,36 @@ class Synthesis:
         except CannotSynthesiseError as error:
             if default is not MISSING:
                 return MISSING
-            kind = number_kind(function, name) if annotation in (MISSING, Any) else ""
-            if kind == "integer" or (kind and constructing):  # constructors mostly compute with sizes
-                return self.integers.choose(name)
-            if kind and name_hints.is_scalar(name):
-                return self.values.number_or_array(name)
-            if annotation in (MISSING, Any) and (called := self._as_called(function, name)) is not MISSING:
-                return called
-            if annotation in (MISSING, Any) and not is_mentioned(function, name):
-                return None  # such as what a scan gives its body beside the carry
+            if annotation in (MISSING, Any) and (made := self._make_undescribed(function, name, said, constructing)):
+                return made[0]
             if not constructing and not self._building and apply_variables():
                 self.later[name] = LaterArgument(name, error)
                 return self.later[name]
             raise
+
+    def _make_undescribed(
+        self,
+        function: Callable[..., object],
+        name: str,
+        said: Mapping[str, ParameterSpec | BodyShape],
+        constructing: bool,
+    ) -> tuple[object, ...]:
+        """What nothing describes, as the body and other code of the project take it; nothing if they do not tell."""
+        kind = number_kind(function, name)
+        if kind == "integer" or (kind and constructing):  # constructors mostly compute with sizes
+            return (self.integers.choose(name),)
+        if kind and name_hints.is_scalar(name):
+            return (self.values.number_or_array(name),)
+        if (called := self._as_called(function, name)) is not MISSING:
+            return (called,)
+        if not is_used(function, name, {text for text, each in said.items() if isinstance(each, ParameterSpec)}):
+            return (None,)  # such as what a scan gives its body beside the carry
+        for annotation in namesake_annotations(function, name):
+            with contextlib.suppress(CannotSynthesiseError):
+                made = self.values.value(annotation, name, constructing=constructing)
+                self.values.invent("value", name, f"{_name(annotation)}, as elsewhere in the file")
+                return (made,)
+        return ()
 
     def _of_parts(
         self, function: Callable[..., object], name: str, said: Mapping[str, ParameterSpec | BodyShape]
@@ -353,11 +373,15 @@ class Synthesis:
         parts = parts_of(function, name)
         if not any(isinstance(said.get(str(part)), ParameterSpec) for part in parts):
             return MISSING
-        if apply_variables() and goes_elsewhere(function, name):
+        is_data = any(part.keys[0] is not None for part in parts)
+        if is_data and apply_variables() and goes_elsewhere(function, name):
             return MISSING  # they may be what a model's `init` makes
-        return arrange_parts(name, {part.keys: self._part(part, said.get(str(part))) for part in parts})
+        written = [each.spec for part in parts if isinstance(each := said.get(str(part)), ParameterSpec)]
+        others = tuple(dict.fromkeys(filter(None, written)))
+        return arrange_parts(name, {part.keys: self._part(part, said.get(str(part)), others) for part in parts})
 
-    def _part(self, part: Part, said: ParameterSpec | BodyShape | None) -> object:
+    def _part(self, part: Part, said: ParameterSpec | BodyShape | None, others: tuple[str, ...]) -> object:
+        """One of several; those that nobody describes may all be as one of the `others` is."""
         if isinstance(said, ParameterSpec):
             self.described_parts[str(part)] = said.spec
             return self._from_description(MISSING, str(part), said)
@@ -368,7 +392,11 @@ class Synthesis:
             return self.values.value(MISSING, last)
         if part.keys[-1] is None:
             raise CannotSynthesiseError(f"no comment or docstring describes `{part}`")
-        return self.values.number_or_array(str(part))
+        spec = self.choices.spec(self.values.place(part.parameter), "", others)
+        if not spec:
+            return self.values.number_or_array(str(part))
+        self.values.invent("value", str(part), f"an array of ({', '.join(spec.split())})")
+        return self.assignment.array(spec, self.values.usual_dtype(str(part)), str(part))
 
     def _as_called(self, function: Callable[..., object], name: str, only: type = object) -> object:
         """What the project's own calls give for a parameter, each in its turn."""

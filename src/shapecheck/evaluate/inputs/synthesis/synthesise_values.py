@@ -361,7 +361,8 @@ class ValueSynthesis:
         """An array as the body of a function takes it, of which nothing else says the shape."""
         if shape.exact:
             dtype = shape.dtype or self.usual_dtype(name)
-            array = self.assignment.array(self._perhaps_square(name, shape.spec), dtype, name)
+            spec = shape.spec if shape.named else self._perhaps_square(name, shape.spec)  # names tell axes apart
+            array = self.assignment.array(spec, dtype, name)
             if not shape.named:
                 self.invent("sizes", name, "any")
             return self.choices.note(self.place(name), array)
