@@ -5,6 +5,13 @@ from __future__ import annotations
 import pytest
 
 TRAILING = {
+    "what is returned of a variable, or that itself": (
+        """
+        idx = argmin(d)
+        return z, idx.reshape(b, t)  # idx: (b, t)
+        """,
+        ["[b t]: value idx.reshape(b, t) | idx before 3"],
+    ),
     "an argument, above the statement that asks for its shape": (
         """
         def f(x):

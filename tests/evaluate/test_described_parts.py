@@ -7,6 +7,7 @@ import pytest
 HEAD = """
 from collections.abc import Callable
 from typing import Any, NamedTuple
+import equinox as eqx
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
@@ -140,6 +141,53 @@ class Net(nn.Module):
 
 def loss(params, batch):
     return Net().apply(params, batch["x"]).mean()  # ()  ~unreached
+""",
+    # one function for each of many: what it gives lacks the first axis
+    "mapped.py": """
+def search(cost, plans):
+    '''plans: (population, horizon, dim)'''
+    costs = jax.vmap(cost)(plans)  # (population,)
+    return plans[jnp.argsort(costs)][:3]  # (population, horizon, dim)  ~SC201
+""",
+    # up to where a variable is bound again it is what it was given
+    "bound_again.py": """
+def density(f):
+    '''f: (nx, ny, 9) -> (nx, ny)'''
+    return f.sum(-1)
+
+def step(f, omega):
+    rho = density(f)  # (nx, ny)
+    f = f - omega * rho[..., None]
+    return jnp.roll(f, 1, axis=0)  # (nx, 9, ny)  ~SC201
+
+def replaced(f):
+    f = jnp.ones((3, 4, 5))
+    return density(f)  # (3, 4)  ~unreached
+
+def shadowed(f):
+    def inner(f):
+        return density(f)  # (a, b)  ~unreached
+    return inner
+""",
+    # the only class of a file that can be called so
+    "models.py": """
+class Head(eqx.Module):
+    w: Float[Array, "d v"]
+
+    def __call__(self, x: Float[Array, "d"]):
+        return x @ self.w  # (v,)
+
+class Decoder(eqx.Module):
+    head: Head
+
+    def __call__(self, x: Float[Array, "d"], cache: Float[Array, "n d"]):
+        cache = jnp.concatenate([cache[1:], x[None]])  # (n, d)
+        return self.head(cache.mean(0)), cache  # (v,), (n, d)
+
+def generate(model, cache: Float[Array, "n d"]):
+    logits, cache = model(cache[0], cache)
+    return cache.T  # (d, n)
+
 """,
     # what is handed on is described where it goes
     "handed.py": """

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from shapecheck.claims.claim_sites import SiteKey, When, name_place
+from shapecheck.claims.claim_sites import SiteKey, When, name_place, value_place
 from shapecheck.claims.comment_targets import CommentTarget
 from shapecheck.claims.comment_text import Segment
 from shapecheck.syntax.comment_tokens import Comment
@@ -68,7 +68,9 @@ class CommentLabels:
             return None
         own = ast.Name(label, ast.Load())  # above `return h, c` a comment may tell of c alone
         place = self._place(scope, label, placed, above=above)
-        return CommentTarget(scope=scope, name=label, places=(place,), statement=placed, part=own)
+        returned = [value_place(scope, each, label, placed.loop) for each in _returned_of(placed.node, label)]
+        places = (*returned, place) if len(returned) == 1 and not above else (place,)
+        return CommentTarget(scope=scope, name=label, places=places, statement=placed, part=own)
 
     def _is_argument(self, label: str, placed: PlacedStatement) -> bool:
         """Whether a variable is a parameter as it came, at the first statement of a function, which leaves it so."""
@@ -118,6 +120,19 @@ class CommentLabels:
         """Whether the variable may have a value before the statement."""
         places = self.tables.assignments(scope, label)
         return not places or places[0] < placed.place or label in self.tables.scopes[scope].parameters
+
+
+def _returned_of(node: ast.stmt, label: str) -> list[ast.expr]:
+    """What a statement returns that is made of a variable by its own methods: `idx.reshape(b, t)`."""
+    value = node.value if isinstance(node, ast.Return) else None
+    found: list[ast.expr] = []
+    for each in value.elts if isinstance(value, ast.Tuple) else [value]:
+        inner: ast.AST | None = each
+        while isinstance(inner, ast.Attribute | ast.Subscript | ast.Call):
+            inner = inner.func if isinstance(inner, ast.Call) else inner.value
+        if each is not None and inner is not each and isinstance(inner, ast.Name) and inner.id == label:
+            found.append(each)
+    return found
 
 
 def _does_nothing(node: ast.stmt) -> bool:

@@ -24,7 +24,7 @@ def described_parts(tables: Tables, claims: Sequence[Claim], sites: Sequence[Sit
                     kept[scope] = ParameterParts(node)
                 part = _part(kept[scope], site)
                 if part is not None and part.keys:
-                    yield DescribedPart(scope, str(part), index)
+                    yield DescribedPart(scope, str(part), index, part.mapped)
             scope = tables.scopes[scope].parent
 
 

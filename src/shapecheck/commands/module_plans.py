@@ -7,13 +7,14 @@ import json
 import os
 import re
 from collections.abc import Container, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from shapecheck import files
 from shapecheck.commands.suppress import may_show
 from shapecheck.config import Config
 from shapecheck.model import Claim, Module
-from shapecheck.shapes import AnyDim, parse_spec
+from shapecheck.shapes import AnyDim, is_variadic, parse_spec, print_spec
 from shapecheck.worker.messages.plans import UNSAID, ModulePlan, ParameterSpec
 
 
@@ -67,7 +68,11 @@ def _described_parts(module: Module) -> Iterator[ParameterSpec]:
     """What claims say of parts of parameters; nothing of those of which they say different things."""
     found: dict[tuple[int, str], list[Claim]] = {}
     for each in module.parts:
-        found.setdefault((each.scope, each.part), []).append(module.claims[each.claim])
+        claim = module.claims[each.claim]
+        spec = parse_spec(claim.spec)
+        if len(spec.dims) >= each.mapped and not any(map(is_variadic, spec.dims[: each.mapped])):
+            inner = replace(claim, spec=print_spec(replace(spec, dims=spec.dims[each.mapped :])))
+            found.setdefault((each.scope, each.part), []).append(inner)
     for (scope, part), claims in found.items():
         if len({claim.spec for claim in claims}) == 1:
             yield _parameter_spec(claims[0], scope, part)

@@ -205,11 +205,15 @@ class DocstringHint:
 
 @dataclass(frozen=True)
 class DescribedPart:
-    """That a claim (by its index) is about a part of a parameter of the function `scope`: `batch["x"]`, as a text."""
+    """That a claim (by its index) is about a part of a parameter of the function `scope`: `batch["x"]`, as a text.
+
+    The part itself lacks the first `mapped` axes.
+    """
 
     scope: int
     part: str
     claim: int
+    mapped: int = 0
 
 
 @dataclass(frozen=True)

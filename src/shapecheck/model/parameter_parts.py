@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Union
 
 Key = Union[str, int, None]  # noqa: UP007 - evaluated on Python 3.10
@@ -21,10 +21,14 @@ _KEEPING = frozenset({"asarray", "array"})  # functions that keep the shape of t
 
 @dataclass(frozen=True)
 class Part:
-    """A parameter, and the keys that lead to the part of it; none for the whole."""
+    """A parameter, and the keys that lead to the part of it; none for the whole.
+
+    What a function gives may be `mapped`, so that it has an axis more: `jax.vmap(f)(x)`.
+    """
 
     parameter: str
     keys: tuple[Key, ...] = ()
+    mapped: int = field(default=0, compare=False)
 
     def inner(self, key: Key) -> Part:
         """A part of this one."""
@@ -49,16 +53,18 @@ class ParameterParts:
     """The parts that a function takes, and the variables that are one of them: those that are bound just once.
 
     `assigned` are the parts by variable and by line and column of the statement that binds it, or of the value that
-    it gets, however often that is. A parameter that is bound again may be anything from there on: it has none.
+    it gets, however often that is. A parameter that is bound again may be anything from there on.
     """
 
     def __init__(self, function: ast.AST) -> None:
         nodes = list(ast.walk(function))
-        own = parameter_names(function)
+        own = [*parameter_names(function)]
         bound = Counter(node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load))
         bound.update(name for node in nodes if node is not function for name in parameter_names(node))
         bound.update(node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef)))
         self.variables: dict[str, Part] = {name: Part(name) for name in own if not bound[name]}
+        inner = {name for node in nodes if node is not function for name in parameter_names(node)}
+        self._until = {name: line for name, line in _first_stores(nodes).items() if name in own and name not in inner}
         self._once = {name for name, times in bound.items() if times == 1} - set(own)
         self.assigned: dict[tuple[str, int, int], Part] = {}
         self._taken: dict[Part, None] = {}
@@ -85,11 +91,15 @@ class ParameterParts:
     def part(self, node: ast.AST) -> Part | None:
         """The part, or the whole parameter, that an expression is."""
         if isinstance(node, ast.Name):
-            return self.variables.get(node.id)
+            is_before = isinstance(node.ctx, ast.Load) and node.lineno <= self._until.get(node.id, 0)
+            return Part(node.id) if is_before else self.variables.get(node.id)
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
             whole, key = self.part(node.value), node.slice.value
             return whole.inner(key) if whole is not None and isinstance(key, str) else None
         if isinstance(node, ast.Call):
+            if (mapped := _mapped_function(node.func)) is not None:
+                called = self.part(mapped)
+                return replace(called.inner(None), mapped=1) if called is not None else None
             called = self.part(node.func)
             return called.inner(None) if called is not None else None
         return None
@@ -115,6 +125,26 @@ class ParameterParts:
         self.assigned[name, *place] = part
         if name in self._once:
             self.variables[name] = part
+
+
+def _first_stores(nodes: Sequence[ast.AST]) -> dict[str, int]:
+    """By variable the last line of the first statement that binds it."""
+    found: dict[str, int] = {}
+    for node in nodes:
+        simple = isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign))
+        for name in ast.walk(node) if simple else [node]:
+            if isinstance(name, ast.Name) and not isinstance(name.ctx, ast.Load):
+                line = (getattr(node, "end_lineno", 0) or 0) if simple else name.lineno
+                found[name.id] = max(min(found.get(name.id, line), line), 0)
+    return found
+
+
+def _mapped_function(called: ast.expr) -> ast.expr | None:
+    """`f` of `jax.vmap(f)`, whose results have an axis more, the first one."""
+    if isinstance(called, ast.Call) and len(called.args) == 1 and all(k.arg == "in_axes" for k in called.keywords):
+        name = called.func.attr if isinstance(called.func, ast.Attribute) else getattr(called.func, "id", "")
+        return called.args[0] if name in ("vmap", "filter_vmap") else None
+    return None
 
 
 def _without_conversion(value: ast.expr) -> ast.expr:

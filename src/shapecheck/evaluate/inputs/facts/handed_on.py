@@ -44,13 +44,12 @@ def descriptions_of(
         return found
     taken = parts.own.by_parameter()
     for name in open_ones:
-        if name in parts.own.variables:
-            given = str(Part(name).inner(None))
-            if given not in found and parts.is_differentiated(name):
-                found[given] = ParameterSpec(scope=0, parameter=given, spec="", dtype="Float")
-            for part in (Part(name), *taken.get(name, ())):
-                for text, said in _said_of(part, parts, describe, depth - 1):
-                    found.setdefault(text, said)
+        given = str(Part(name).inner(None))
+        if given not in found and parts.is_differentiated(name):
+            found[given] = ParameterSpec(scope=0, parameter=given, spec="", dtype="Float")
+        for part in (Part(name), *taken.get(name, ())):
+            for text, said in _said_of(part, parts, describe, depth - 1):
+                found.setdefault(text, said)
     return found
 
 

@@ -23,6 +23,7 @@ from shapecheck.evaluate.framework_protocol import (
 )
 from shapecheck.evaluate.inputs.facts import name_hints
 from shapecheck.evaluate.inputs.facts.body_shapes import NO_SHAPES, BodyShape, body_shapes, unpacked_parts
+from shapecheck.evaluate.inputs.facts.called_models import called_models
 from shapecheck.evaluate.inputs.facts.handed_parts import goes_elsewhere, is_used, parts_of
 from shapecheck.evaluate.inputs.facts.known_numbers import counts_turns, number_kind
 from shapecheck.evaluate.inputs.facts.known_texts import known_texts, reaches_out
@@ -357,14 +358,20 @@ class Synthesis:
             return (self.values.number_or_array(name),)
         if (called := self._as_called(function, name)) is not MISSING:
             return (called,)
-        if not is_used(function, name, {text for text, each in said.items() if isinstance(each, ParameterSpec)}):
+        described = {text: each for text, each in said.items() if isinstance(each, ParameterSpec)}
+        if not is_used(function, name, described):
             return (None,)  # such as what a scan gives its body beside the carry
         for annotation in namesake_annotations(function, name):
             with contextlib.suppress(CannotSynthesiseError):
                 made = self.values.value(annotation, name, constructing=constructing)
                 self.values.invent("value", name, f"{_name(annotation)}, as elsewhere in the file")
                 return (made,)
-        return ()
+        for cls in called_models(function, name) if not constructing else ():
+            with contextlib.suppress(CannotSynthesiseError):
+                made = self._instance(cls, name)
+                self.values.invent("value", name, f"one {cls.__name__}")
+                return (made,)
+        return (self.values.number_or_array(name),) if kind and written_specs(function, described) else ()
 
     def _of_parts(
         self, function: Callable[..., object], name: str, said: Mapping[str, ParameterSpec | BodyShape]
