@@ -303,7 +303,7 @@ class EntryPhase:
     def _see(self, run: Sequence[Evaluation]) -> None:
         for call in (call for evaluation in run for call in evaluation.calls if call.complete):
             self.unseen.get((call.path, call.scope), set()).difference_update(_shown_by(call))
-        sound = (evaluation for evaluation in run if weakest(evaluation.assumptions) != "invented")
+        sound = filter(_is_sound, run)
         self.completed |= {(c.path, c.scope) for evaluation in sound for c in evaluation.calls if c.complete}
 
     def _accept(self, index: int, result: tuple[Evaluation, ...], touched: TouchedFunctions = ()) -> None:
@@ -328,7 +328,7 @@ class EntryPhase:
                 scopes = {(call.path, call.scope) for call in evaluation.calls}
                 if evaluation.origin in ("script", SNIPPET):  # which has sizes of its own, as a test has
                     self.tested |= scopes
-                elif evaluation.status != "failed" and evaluation.origin != PRINTING:
+                elif evaluation.status != "failed" and evaluation.origin != PRINTING and _is_sound(evaluation):
                     self.covered |= scopes
 
     def _shows_more(self, evaluation: Evaluation) -> bool:
@@ -350,6 +350,11 @@ class EntryPhase:
 
     def _trouble(self, entry: EntryPlan, reason: str) -> None:
         self.conduct.result.troubles.append(Trouble("SC304", entry.path, entry.line, entry.target, reason))
+
+
+def _is_sound(evaluation: Evaluation) -> bool:
+    """Whether it rests on nothing invented: what contradicts a claim in it is a contradiction."""
+    return weakest(evaluation.assumptions) != "invented"
 
 
 def unseen_paths(plans: Iterable[ModulePlan]) -> dict[FunctionKey, set[Point | int]]:

@@ -15,6 +15,26 @@ from jaxtyping import Float
 """
 
 CASES = {
+    # what only an invention has reached is evaluated alone as well, where what it is given is described
+    "alone.py": """
+class Cache(eqx.Module):
+    k: Array  # (layers, n, e)
+    v: Array  # (layers, n, e)
+
+class Inner(eqx.Module):
+    w: Float[Array, "d e"]
+
+    def __call__(self, x, k, v):
+        '''x: (d,), k: (n, e), v: (n, e)'''
+        scores = jnp.einsum("ne,d->e", k, x)  # (n,)  ~SC201
+        return jnp.outer(scores, scores) @ self.w.T @ x  # (e,)
+
+class Outer(eqx.Module):
+    inner: Inner
+
+    def __call__(self, x: Float[Array, "d"], cache: Cache):
+        return self.inner(x, cache.k[0], cache.v[0])  # (e,)
+""",
     # axes that a comment tells apart are not one size, though the code asks for their number as well
     "told_apart.py": """
 def spread(samples):
