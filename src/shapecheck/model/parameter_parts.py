@@ -129,13 +129,15 @@ class ParameterParts:
 
 def _first_stores(nodes: Sequence[ast.AST]) -> dict[str, int]:
     """By variable the last line of the first statement that binds it."""
+    ends: dict[int, int] = {}  # of the statements that names stand in
+    for node in nodes:
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
+            ends.update((id(inner), node.end_lineno or node.lineno) for inner in ast.walk(node))
     found: dict[str, int] = {}
     for node in nodes:
-        simple = isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign))
-        for name in ast.walk(node) if simple else [node]:
-            if isinstance(name, ast.Name) and not isinstance(name.ctx, ast.Load):
-                line = (getattr(node, "end_lineno", 0) or 0) if simple else name.lineno
-                found[name.id] = max(min(found.get(name.id, line), line), 0)
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            line = ends.get(id(node), node.lineno)
+            found[node.id] = min(found.get(node.id, line), line)
     return found
 
 

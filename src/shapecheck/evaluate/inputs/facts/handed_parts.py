@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import types
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from types import CodeType
 
 from shapecheck.evaluate.inputs.facts.defining_source import defining_source
@@ -26,22 +27,20 @@ class FunctionParts:
 
     def receivers(self, of: Part) -> Iterator[tuple[types.FunctionType, str]]:
         """The functions of the same file that are given a part as it is, and the parameter that it is there."""
-        for node in ast.walk(self.tree):
-            for given, inner, parameter in self._arguments(node) if isinstance(node, ast.Call) else ():
-                if inner is not None and self.own.part(given) == of:
-                    yield inner, parameter
+        for given, inner, parameter in self._call_arguments:
+            if inner is not None and self.own.part(given) == of:
+                yield inner, parameter
 
     def goes_elsewhere(self, parameter: str, depth: int = _DEPTH) -> bool:
         """Whether the whole of a parameter goes where nobody knows what is taken of it: `model.apply(params, x)`."""
         whole = Part(parameter)
-        for node in ast.walk(self.tree):
-            for given, inner, name in self._arguments(node) if isinstance(node, ast.Call) else ():
-                if inner is not None and self.own.part(given) == whole:
-                    known = function_parts(inner)
-                    if known is None or not depth or known.goes_elsewhere(name, depth - 1):
-                        return True
-                elif self._mentions(given, whole):
+        for given, inner, name in self._call_arguments:
+            if inner is not None and self.own.part(given) == whole:
+                known = function_parts(inner)
+                if known is None or not depth or known.goes_elsewhere(name, depth - 1):
                     return True
+            elif self._mentions(given, whole):
+                return True
         return False
 
     def is_differentiated(self, parameter: str) -> bool:
@@ -66,6 +65,11 @@ class FunctionParts:
         names = (node for node in ast.walk(self.tree) if isinstance(node, ast.Name) and id(node) not in unused)
         return any(node.id in (parameter, "locals") for node in names)
 
+    @functools.cached_property
+    def _call_arguments(self) -> Sequence[tuple[ast.expr, types.FunctionType | None, str]]:
+        calls = (node for node in ast.walk(self.tree) if isinstance(node, ast.Call))
+        return [each for call in calls for each in self._arguments(call)]
+
     def _arguments(self, call: ast.Call) -> Iterator[tuple[ast.expr, types.FunctionType | None, str]]:
         """The arguments of a call, each with the function of the same file, and its parameter, that it is given for."""
         inner = self._callee(call)
@@ -88,11 +92,15 @@ class FunctionParts:
 
     def _mentions(self, given: ast.AST, whole: Part) -> bool:
         """Whether an expression is, or holds, the whole, and not only parts of it."""
-        if isinstance(given, ast.expr) and (part := self.own.part(given)) is not None:
-            return part == whole
-        return not isinstance(given, ast.Call) and any(
-            self._mentions(each, whole) for each in ast.iter_child_nodes(given)
-        )
+        todo = [given]
+        while todo:
+            node = todo.pop()
+            part = self.own.part(node)
+            if part == whole:
+                return True
+            if part is None and not isinstance(node, ast.Call):
+                todo += ast.iter_child_nodes(node)
+        return False
 
 
 _kept: dict[CodeType, FunctionParts | None] = {}
