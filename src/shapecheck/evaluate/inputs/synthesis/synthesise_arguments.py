@@ -359,7 +359,8 @@ class Synthesis:
         if (called := self._as_called(function, name)) is not MISSING:
             return (called,)
         described = {text: each for text, each in said.items() if isinstance(each, ParameterSpec)}
-        if not is_used(function, name, described):
+        is_beside_others = bool(written_specs(function, described))
+        if is_beside_others and not is_used(function, name, described):
             return (None,)  # such as what a scan gives its body beside the carry
         for annotation in namesake_annotations(function, name):
             with contextlib.suppress(CannotSynthesiseError):
@@ -371,7 +372,7 @@ class Synthesis:
                 made = self._instance(cls, name)
                 self.values.invent("value", name, f"one {cls.__name__}")
                 return (made,)
-        return (self.values.number_or_array(name),) if kind and written_specs(function, described) else ()
+        return (self.values.number_or_array(name),) if kind and is_beside_others else ()
 
     def _of_parts(
         self, function: Callable[..., object], name: str, said: Mapping[str, ParameterSpec | BodyShape]
