@@ -360,7 +360,7 @@ class Synthesis:
             return (called,)
         described = {text: each for text, each in said.items() if isinstance(each, ParameterSpec)}
         is_beside_others = bool(written_specs(function, described))
-        if is_beside_others and not is_used(function, name, described):
+        if (is_beside_others or not name.strip("_")) and not is_used(function, name, described):
             return (None,)  # such as what a scan gives its body beside the carry
         for annotation in namesake_annotations(function, name):
             with contextlib.suppress(CannotSynthesiseError):
