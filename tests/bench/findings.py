@@ -589,6 +589,7 @@ PACKAGES = (
     Package(name="pymdp", repository="https://github.com/infer-actively/pymdp", origin="f2f6441159", checked="pymdp"),
     Package(name="salad", repository="https://github.com/mjendrusch/salad", origin="bd2784e5f3", checked="salad"),
     Package(name="gfnx", repository="https://github.com/d-tiapkin/gfnx", origin="068316d394", checked="src"),
+    Package(name="navix", repository="https://github.com/epignatelli/navix", origin="03b056a791", checked="navix"),
     Package(name="FBPINNs", repository="https://github.com/benmoseley/FBPINNs", origin="ff309504a6", checked="fbpinns"),
     Package(name="mlip", repository="https://github.com/instadeepai/mlip", origin="e2f1e7361f", checked="src"),
 )
