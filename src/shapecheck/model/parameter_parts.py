@@ -122,7 +122,7 @@ class ParameterParts:
                     self._bind(each.id, part.inner(number), place)
 
     def _bind(self, name: str, part: Part, place: tuple[int, int]) -> None:
-        self.assigned[name, *place] = part
+        self.assigned[(name, *place)] = part
         if name in self._once:
             self.variables[name] = part
 
