@@ -66,6 +66,13 @@ class FunctionParts:
         return any(node.id in (parameter, "locals") for node in names)
 
     @functools.cached_property
+    def loop_bounds(self) -> frozenset[str]:
+        """The variables that say how many turns a loop has that Python runs: `for _ in range(steps)`."""
+        loops = (node.iter for node in ast.walk(self.tree) if isinstance(node, (ast.For, ast.comprehension)))
+        ranges = (each for each in loops if isinstance(each, ast.Call) and called_name(each.func) == ("range", ""))
+        return frozenset(bound.id for each in ranges for bound in each.args if isinstance(bound, ast.Name))
+
+    @functools.cached_property
     def _call_arguments(self) -> Sequence[tuple[ast.expr, types.FunctionType | None, str]]:
         calls = (node for node in ast.walk(self.tree) if isinstance(node, ast.Call))
         return [each for call in calls for each in self._arguments(call)]

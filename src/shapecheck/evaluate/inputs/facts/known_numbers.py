@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 from shapecheck.evaluate.inputs.facts.defining_source import defining_source
+from shapecheck.evaluate.inputs.facts.handed_parts import function_parts
 from shapecheck.evaluate.inputs.facts.parameter_facts import called_name
 
 Kind = Literal["integer", "number", ""]
@@ -58,16 +59,8 @@ def number_kind(function: Callable[..., object], parameter: str, depth: int = _D
 
 def counts_turns(function: Callable[..., object], parameter: str) -> bool:
     """Whether a function has a loop of so many turns that Python runs: `for _ in range(steps)`."""
-    source = defining_source(inspect.unwrap(function)) if callable(function) else None
-    if source is None:
-        return False
-    loops = (node.iter for node in ast.walk(source.tree) if isinstance(node, (ast.For, ast.comprehension)))
-    return any(
-        isinstance(each, ast.Call)
-        and called_name(each.func) == ("range", "")
-        and any(isinstance(bound, ast.Name) and bound.id == parameter for bound in each.args)
-        for each in loops
-    )
+    found = function_parts(function)
+    return found is not None and parameter in found.loop_bounds
 
 
 def _kind(node: ast.expr, around: Mapping[ast.AST, ast.AST], module: Mapping[str, object], depth: int) -> Kind:
