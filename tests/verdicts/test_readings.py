@@ -257,7 +257,8 @@ def test_the_axes_of_vmap_may_have_the_names_of_integers_around() -> None:
 def test_a_docstring_may_name_the_axes_of_vmap_that_comments_leave_out(comment: str, of_r: str, verdict: str) -> None:
     text = (
         "def f(x):\n    def g(r):\n"
-        f'        """\n        Args:\n            r: {of_r}.\n\n        Returns:\n            of shape (n, m).\n        """\n'
+        f'        """\n        Args:\n            r: {of_r}.\n\n'
+        f'        Returns:\n            of shape (n, m).\n        """\n'
         f"        y = r @ r  # {comment}\n        return y\n"
     )
     seen = [("the returned value (n, m)", EACH), (f"y {comment}", EACH)]

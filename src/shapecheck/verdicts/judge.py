@@ -192,7 +192,7 @@ def _holds_for_another_rank(
 ) -> bool:
     """Whether a comment that has too many axes or too few holds for another number of those that nobody says.
 
-    One with `...` as well: `(..., n, d)` is about a batch, where an argument of shape `(..., d)` may be a single vector.
+    One with `...` as well: `(..., n, d)` is about a batch, and an argument of shape `(..., d)` may be one vector.
     """
     if found.mismatch.reason != "rank" or modules[key[0]].claims[key[1]].notation == "annotation":
         return False
