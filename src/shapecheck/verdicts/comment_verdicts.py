@@ -197,7 +197,7 @@ class CommentJudge:
             return "its names may be the roles of axes, as those before an equals sign are"
         if mismatch.reason == "rank" and not claim.marked and self._has_as_many_elements(mismatch.value, claim):
             return "its names may be those of the value's elements, of which there are as many"
-        if isinstance(value, TreeValue) and not claim.select and self._may_tell_of_one_part(claim, value):
+        if isinstance(value, TreeValue) and not claim.select and self._may_mean_one_part(claim, value):
             leaves = [[part] for part in select_described(claim, value)[0]]
             spec = self.reader.spec(claim)
             if any(self._part(claim, spec, part, observation.names, None) is None for (part,) in leaves):
@@ -212,7 +212,7 @@ class CommentJudge:
             return "the comments that bind its names speak of other data, which may have other sizes"
         return ""
 
-    def _may_tell_of_one_part(self, claim: Claim, value: TreeValue) -> bool:
+    def _may_mean_one_part(self, claim: Claim, value: TreeValue) -> bool:
         """Whether one shape may be that of an array in a record; or of an entry of a dict that code beside it reads.
 
         Above `offsets[dim] * scale` a comment that names `offsets` may well tell of the one that is taken.
