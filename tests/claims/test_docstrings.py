@@ -340,7 +340,10 @@ def test_several_results_in_one_sentence_are_described_in_their_order(read, desc
     [
         ("Cut images of shape (b, h, w, 3) into flat patches.", ["images: b h w 3"]),
         ("Cross entropy of `logits` with shape (b, c), and labels of shape (b,).", ["logits: b c", "labels: b"]),
+        ("Check that images have shape (b, h, w, 3).", ["images: b h w 3"]),
         # what is made, what has no such parameter
+        ("Ensure that images have shape (b, h, w, 3) and values below one.", []),
+        ("Makes sure images have shape (b, h, w, 3).", []),
         ("Create a mask of shape (t, t).", []),
         ("Turn images into a mask of shape (h, w).", []),
         ("Draws images of shape (b, h, w, 3).", []),

@@ -238,6 +238,34 @@ def test_names_that_may_be_those_of_mapped_axes_are_no_finding_unless_another_co
     assert result["y (n, m)"] == ("bad rank" if comment == "(m,)" else "unknown")
 
 
+def test_the_axes_of_vmap_may_have_the_names_of_integers_around() -> None:
+    text = "def f(x):\n    y = x @ x  # (n, m)\n    def g(r):\n        z = r @ r  # {}\n"
+    for comment, verdict in [("(n, d)", "good"), ("(m, d)", "bad rank")]:
+        seen = [("y (n, m)", array("4", "5")), (f"z {comment}", array("7", mapped=("4",)))]
+        result = read(text.format(comment), seen, names={"n": "4", "m": "5"}, parents={"f.g": "f"})
+        assert result[f"z {comment}"] == verdict
+
+
+@pytest.mark.parametrize(
+    ("comment", "of_r", "verdict"),
+    [
+        ("(m,)", "the row", "unknown"),  # the comment speaks of one example, and the docstring to who calls with all
+        ("(n, m)", "the row", "unknown"),
+        ("(m,)", "of shape (d,)", "bad rank"),  # the docstring leaves them out itself
+    ],
+)
+def test_a_docstring_may_name_the_axes_of_vmap_that_comments_leave_out(comment: str, of_r: str, verdict: str) -> None:
+    text = (
+        "def f(x):\n    def g(r):\n"
+        f'        """\n        Args:\n            r: {of_r}.\n\n'
+        f'        Returns:\n            of shape (n, m).\n        """\n'
+        f"        y = r @ r  # {comment}\n        return y\n"
+    )
+    seen = [("the returned value (n, m)", EACH), (f"y {comment}", EACH)]
+    seen += [("r (d,)", array("d", mapped=("b",)))] if "(d,)" in of_r else []
+    assert read(text, seen)["the returned value (n, m)"] == verdict
+
+
 def test_nor_where_an_annotation_leaves_them_out() -> None:
     seen = [('r Float[Array, "d"]', array("d", mapped=("b",))), ("y (n, m)", EACH)]
     result = read(ONE.format(': Float[Array, "d"]', "m"), [ROWS, *seen], parents={"f.g": "f"})
@@ -492,6 +520,39 @@ def test_over_entries_one_failure_is_enough_but_within_an_entry_all_must_fail() 
     holds, fails = run("4", "4"), run("4", "5")
     assert not judge({"m.py": module}, [[holds, fails]]).bad
     assert judge({"m.py": module}, [[holds], [fails]]).bad.keys() == {("m.py", 0)}
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "n", "verdict"),
+    [
+        ("    # table: (n, d)\n    y = x * table[d]\n", "table (n, d)", "8", "unknown"),  # the one that is taken
+        ("    # table: (n, d)\n    y = x * table[d]\n", "table (n, d)", "9", "bad dim"),
+        ("    table = g(x)  # (n, d)\n", "table (n, d)", "8", "bad dim"),  # all that g gives
+    ],
+)
+def test_a_label_may_tell_of_one_entry_of_a_dict(text: str, label: str, n: str, verdict: str) -> None:
+    seen = [(label, tree("dict", array("4", "2"), array("8", "3")))]
+    assert read(f"def f(x, d, table=None):\n    x = -x\n{text}", seen, names={"n": n, "d": "3"}) == {label: verdict}
+
+
+@pytest.mark.parametrize(
+    ("text", "is_false"),
+    [
+        ("def f(x):\n    y = x[..., None]  # (..., n, 1)\n", False),  # of one vector there is no n
+        ('def f(x) -> Float[Array, "... n 1"]:\n    y = x[..., None]\n    return y\n', True),
+    ],
+)
+def test_a_comment_need_not_hold_where_nothing_was_chosen_for_dots(text: str, is_false: bool) -> None:
+    module = claims.read_module("m.py", (HEAD + text).encode())
+
+    def run(rank: int, *shape: str) -> Evaluation:
+        observed = Observation(module.claims[0].sites[0], array(*shape))
+        call = Call(path="m.py", scope=1, number=1, parent=None, observations=(observed,))
+        return replace(evaluation_of(call), rank=rank)
+
+    verdicts = judge({"m.py": module}, [[run(1, "4", "1"), run(0, "1")]])
+    assert bool(verdicts.bad) == is_false
+    assert judge({"m.py": module}, [[run(1, "4", "2"), run(0, "2")]]).bad  # false of all that was chosen
 
 
 @pytest.mark.parametrize(

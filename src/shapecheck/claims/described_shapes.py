@@ -63,6 +63,8 @@ _MAKES = re.compile(
     r"|return|yield|result|to|as|from\s+an?)\w*\b",
     re.IGNORECASE,
 )
+# "Ensure that points have shape (n, 3)": then they have it afterwards, and who calls may give others.
+_ENSURES = re.compile(r"\W*(?:ensur|enforc|guarante|forc)\w*\b|\W*makes?\s+sure\b", re.IGNORECASE)
 _BULLET = re.compile(r"^[ \t]*[-*+]\s", re.MULTILINE)
 # "Tuple of key and value tensors of shape ..." is about each of them.
 _OF_EACH = re.compile(
@@ -179,7 +181,9 @@ def named_shapes(text: str, names: Container[str], known: Container[str]) -> Ite
     segments = [segment for segment in read_comment(text) if _is_marked(segment)]
     for segment in segments:
         lead = text[: _marker_start(text, segment)]
-        subject = _SUBJECT.search(lead) or (_OBJECT.search(lead) if not _MAKES.search(_last_sentence(lead)) else None)
+        sentence = _last_sentence(lead)
+        subject = None if _ENSURES.match(sentence) else _SUBJECT.search(lead)
+        subject = subject or (_OBJECT.search(lead) if not _MAKES.search(sentence) else None)
         if subject is not None and subject["name"] in names and len(segment.shapes) == 1:
             end = segment.shapes[-1].end
             head = text[:end] if _INTO.match(text, end) else text  # what becomes of it is no matter

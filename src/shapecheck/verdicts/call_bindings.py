@@ -191,6 +191,14 @@ class CallReader:
         """What a name means in the calls around this one, unless it is a variable of this one's own."""
         return self.outer.lookup(name) if self.outer is not None and name not in self.own else None
 
+    def integers_around(self, name: str) -> tuple[Size, ...]:
+        """The integers of a name that are visible in the calls around this one: `self.n` there is what `n` is here."""
+        if self.outer is None or name in self.own:
+            return ()
+        visible = itertools.chain.from_iterable(each.names for each in self.outer.call.observations)
+        sizes = (self.samples.size(text) for text in dict.fromkeys(each.size for each in visible if each.name == name))
+        return (*(size for size in sizes if size is not None), *self.outer.integers_around(name))
+
     def candidates(self, claim: Claim, name: str, names: Sequence[NamedSize]) -> list[Size]:
         """The annotation's binding, and the integers of that name that are visible at an observation.
 

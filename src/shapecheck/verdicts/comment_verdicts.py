@@ -188,7 +188,8 @@ class CommentJudge:
             value = as_shown(value)  # jaxtyping means what the record itself holds
         everywhere = within(value) if self._maps_within else ()
         wholes = (replace(observation, value=whole) for whole in itertools.chain(in_front(value), everywhere))
-        if any(self._judge_readings(claim, w, turn) is None for w in wholes) and not self._speaks_of_one_example:
+        fits = any(self._judge_readings(claim, w, turn) is None for w in wholes)
+        if fits and not self._speaks_of_one_example(is_docstring=claim.notation == "docstring"):
             around = "vmap" if is_mapped(value) else "vmap or scan around it"
             return f"it fits only with the axes of {around} among its own, and nothing else says that these are meant"
         roles = _as_roles(parse_spec(claim.spec))
@@ -196,7 +197,7 @@ class CommentJudge:
             return "its names may be the roles of axes, as those before an equals sign are"
         if mismatch.reason == "rank" and not claim.marked and self._has_as_many_elements(mismatch.value, claim):
             return "its names may be those of the value's elements, of which there are as many"
-        if isinstance(value, TreeValue) and value.kind == "node" and not claim.select:
+        if isinstance(value, TreeValue) and not claim.select and self._may_mean_one_part(claim, value):
             leaves = [[part] for part in select_described(claim, value)[0]]
             spec = self.reader.spec(claim)
             if any(self._part(claim, spec, part, observation.names, None) is None for (part,) in leaves):
@@ -210,6 +211,14 @@ class CommentJudge:
         if mismatch.reason == "dim" and any(begins_anew(self.reader, self.claims, name, claim) for name in fresh):
             return "the comments that bind its names speak of other data, which may have other sizes"
         return ""
+
+    def _may_mean_one_part(self, claim: Claim, value: TreeValue) -> bool:
+        """Whether one shape may be that of an array in a record; or of an entry of a dict that code beside it reads.
+
+        Above `offsets[dim] * scale` a comment that names `offsets` may well tell of the one that is taken.
+        """
+        is_read = value.kind == "dict" and self.reader.module.sites[claim.sites[0]].kind == "name"
+        return is_read or value.kind == "node"
 
     def _varies(self, claim: Claim, observation: Observation, fresh: Sequence[str]) -> bool:
         """Whether each array of a container fits alone, with a size of its own for a name that no array here binds.
@@ -270,18 +279,18 @@ class CommentJudge:
         """
         return any(is_mapped_within(each.value) for seen in self.reader.seen.values() for each in seen)
 
-    @cached_property
-    def _speaks_of_one_example(self) -> bool:
+    def _speaks_of_one_example(self, *, is_docstring: bool) -> bool:
         """Whether some claim of this call leaves out the axes of vmap: then those that name them mean others.
 
-        Code that compares shapes can do nothing else, whatever its author has in mind.
+        Code that compares shapes can do nothing else, whatever its author has in mind. And a docstring speaks to the
+        callers of the mapped function, whatever the comments on its lines leave out.
         """
         formal = [self.reader.module.claims[index] for index in sorted(self.reader.outcomes.good)]
         return (
             any(
                 claim in formal or self._judge_readings(claim, replace(each, value=alone(each.value)), None) is None
                 for claim in (*formal, *self.claims.values())
-                if claim.notation != "code"
+                if claim.notation not in (("code", "comment") if is_docstring else ("code",))
                 if parse_spec(claim.spec).rank() is not None
                 for each in self.reader.seen.get(claim.sites[0], ())
                 if is_mapped(each.value)
@@ -346,10 +355,12 @@ class CommentJudge:
     def _fits_behind(self, mapped: Shape | None, spec: Spec, shape: Shape, bindings: Bindings) -> bool:
         front, rest = spec.dims[: len(mapped or ())], spec.dims[len(mapped or ()) :]
         for dim, size in itertools.zip_longest(front, mapped or ()):
-            known = bindings.single.get(dim.name) if isinstance(dim, NamedDim) else None
-            if isinstance(dim, FixedDim):
-                known = (dim.size,) * self.samples.count
-            if known != size:
+            known: tuple[Size | None, ...] = ()
+            if isinstance(dim, NamedDim):
+                known = (bindings.single.get(dim.name), *self.reader.integers_around(dim.name))
+            elif isinstance(dim, FixedDim):
+                known = ((dim.size,) * self.samples.count,)
+            if size not in known:
                 return False
         return match(Spec(rest), shape, bindings, env=bindings.single, count=self.samples.count, defer=True).ok
 

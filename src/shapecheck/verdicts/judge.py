@@ -190,8 +190,11 @@ def _is_for_each_rank(claim: Claim) -> bool:
 def _holds_for_another_rank(
     modules: Mapping[str, Module], key: ClaimKey, found: Contradiction, others: Iterable[EvaluationView]
 ) -> bool:
-    """Whether a comment that has too many axes or too few holds for another number of those that nobody says."""
-    if found.mismatch.reason != "rank" or _is_for_each_rank(modules[key[0]].claims[key[1]]):
+    """Whether a comment that has too many axes or too few holds for another number of those that nobody says.
+
+    One with `...` as well: `(..., n, d)` is about a batch, and an argument of shape `(..., d)` may be one vector.
+    """
+    if found.mismatch.reason != "rank" or modules[key[0]].claims[key[1]].notation == "annotation":
         return False
     return any(each.results[key].good and each.results[key].bad is None for each in others if key in each.results)
 
