@@ -112,6 +112,18 @@ def closure(scale: float):
         y = x.sum(0)  # (n,)  ~SC201
         return scale * x.sum(1)
     return inner
+
+def cost(weights: Float[Array, "3 3"]) -> Callable[[Float[Array, "state"]], Float[Array, ""]]:
+    def inner(state: Float[Array, "13"]) -> Float[Array, ""]:
+        return state[:3] @ weights @ state[:3]
+    return inner
+
+def wrong_cost(weights: Float[Array, "3 3"]) -> Callable[[Float[Array, "state"]], Array]:
+    def inner(
+        state: Float[Array, "13"] | None
+    ) -> Float[Array, ""]: ~SC203
+        return state[:3] @ weights
+    return inner
 """,
     # of what an instance holds, by whoever calls it
     "fields.py": """

@@ -49,7 +49,7 @@ class LaterResults:
         results = result if isinstance(result, tuple) else (result,)
         functions = [each for each in results if isinstance(each, FunctionType)]
         for each in functions[:_MOST]:
-            if self._models.claimed(each) or self._is_annotated():
+            if self._describes_itself(each) or self._is_annotated():
                 self._call(each)
 
     def _call(self, function: FunctionType) -> None:
@@ -66,7 +66,7 @@ class LaterResults:
         """Arguments of which something says all: what is made up after a call has begun could not be made otherwise."""
         values, assignment = self._synthesis.values, self._synthesis.assignment
         before = len(values.inventions), len(assignment.guessed_dtypes), len(self._synthesis.made_up)
-        if (taken := self._parameters_of_result()) is not None and not self._models.claimed(function):
+        if (taken := self._parameters_of_result()) is not None and not self._describes_itself(function):
             found: tuple[Sequence[object], dict[str, object]] = [values.value(each, "") for each in taken], {}
         else:
             described = self._models.described(function)
@@ -75,6 +75,13 @@ class LaterResults:
         if before != (len(values.inventions), len(assignment.guessed_dtypes), len(self._synthesis.made_up)):
             raise CannotSynthesiseError("nothing says what the function takes that is given back")
         return found
+
+    def _describes_itself(self, function: FunctionType) -> bool:
+        """Whether the function says itself what it takes, in numbers alone too: what says less than it yields to it."""
+        if self._models.claimed(function) or self._models.described(function):
+            return True
+        parameters = inspect.signature(function).parameters.values()
+        return any(is_array_type(annotation_of(function, each.name, each.annotation)) for each in parameters)
 
     def _is_annotated(self) -> bool:
         taken = self._parameters_of_result()
