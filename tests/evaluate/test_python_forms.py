@@ -566,6 +566,9 @@ class Table:
 @functools.cache
 def identity(n: int) -> Float[Array, "n n"]:
     return jnp.eye(n)
+
+assert all(isinstance(each, functools._lru_cache_wrapper) for each in (identity, functools.lru_cache(len)))
+assert not isinstance(len, functools._lru_cache_wrapper)
 """,
     "reaches_remembered.py": """
 @functools.lru_cache

@@ -52,13 +52,27 @@ def let_pass_unhashable() -> None:
     """A monkeypatch for good: the caches that modules with probes make from now on let pass what has no hash."""
     # What `lru_cache` and `cache` make a cache with, in CPython.
     if getattr(functools, "_lru_cache_wrapper", None) is _python_cache:
-        vars(functools)["_lru_cache_wrapper"] = _make_cache
+        vars(functools)["_lru_cache_wrapper"] = _AnyCache
 
 
-def _make_cache(function: object, *settings: object) -> object:
-    # Of a class, `__globals__` may be a descriptor.
-    probed = isinstance(function, types.FunctionType) and HANDLE in function.__globals__
-    return (LenientCache if probed else _python_cache)(function, *settings)
+class _CacheClass(type):
+    """The class of a class whose instances are all caches: libraries such as PyTorch ask for that of `functools`."""
+
+    def __call__(cls, function: object, *settings: object) -> object:
+        """A cache for a function: a lenient one in modules with probes."""
+        # Of a class, `__globals__` may be a descriptor.
+        probed = isinstance(function, types.FunctionType) and HANDLE in function.__globals__
+        return (LenientCache if probed else _python_cache)(function, *settings)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, CACHES)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, CACHES)
+
+
+class _AnyCache(metaclass=_CacheClass):
+    """What stands for `functools._lru_cache_wrapper`."""
 
 
 def _is_key(args: tuple[object, ...], kwargs: dict[str, object]) -> bool:

@@ -597,3 +597,28 @@ def folder(check_folder):
 @pytest.mark.parametrize("name", CASES)
 def test_what_nothing_describes_is_as_the_code_takes_it(folder, name: str) -> None:
     assert folder.cases[name].as_marked()
+
+
+def test_of_a_class_that_is_built_in_it_says_which_parameter_has_it(check_folder) -> None:
+    text = "import datetime\ndef f(x, when: datetime.datetime):\n    return x.sum(0)  # (d,)\n"
+    (unreached,) = check_folder({"m.py": text}).report.unreached
+    assert unreached.reason == "no value can be made for `when: datetime`"
+
+
+WIDE = """
+jax.config.update("jax_enable_x64", {})
+
+def clipped(z):
+    '''z: (n,)'''
+    return jax.vmap(lambda x: jax.lax.cond(x < 0, lambda s: 0.0, lambda s: s, x))(z)  # (n,)
+
+def narrow(z: Float[Array, "n"]) -> Float[Array, "n"]: {}
+    x = jnp.float32(z[0])
+    return jnp.zeros_like(z) + jax.lax.cond(x < 0, lambda s: 0.0, lambda s: s, x){}
+"""
+
+
+@pytest.mark.parametrize("wide", [True, False])
+def test_numbers_have_as_many_bits_as_jax_takes(check_folder, wide: bool) -> None:
+    text = WIDE.format(wide, *(["~unreached", "  ~SC301"] if wide else ["", ""]))  # the code itself makes it narrow
+    assert check_folder({"m.py": HEAD + text}).cases["m.py"].as_marked()

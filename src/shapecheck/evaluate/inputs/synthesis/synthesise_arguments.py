@@ -483,7 +483,8 @@ class Synthesis:
 
     def _instance(self, cls: type, name: str, given: Mapping[str, object] = types.MappingProxyType({})) -> object:
         """An instance of the user's class (a config, a sub-module), its arguments made the same way."""
-        check_names(cls, heads(given))
+        if given:
+            check_names(cls, heads(given))
         try:
             return self._made_instance(cls, name, given)
         except CannotSynthesiseError:
@@ -496,7 +497,8 @@ class Synthesis:
 
     def _made_instance(self, cls: type, name: str, given: Mapping[str, object]) -> object:
         """An instance that its class makes of made-up arguments."""
-        if module_name(cls).split(".", 1)[0] in ("builtins", "typing", "jax", "jaxlib", "numpy", "collections"):
+        package = module_name(cls).split(".", 1)[0]
+        if package in ("builtins", "typing", "jax", "jaxlib", "numpy", "collections") or _is_silent(cls):
             raise CannotSynthesiseError(f"no value can be made for `{name}: {cls.__name__}`")
         if cls in model_classes() and cls not in pytree_classes():  # which has no call: nobody passes one
             raise CannotSynthesiseError(f"nothing says of which class `{name}: {cls.__name__}` is")
@@ -539,6 +541,15 @@ class Synthesis:
                 self.values.invent("value", name, f"one {candidate.__name__}")
             return instance
         raise CannotSynthesiseError(f"`{name}: {cls.__name__}` is abstract")
+
+
+def _is_silent(cls: type) -> bool:
+    """Whether a class is built in and says nothing of its arguments: `torch.Tensor`, `datetime.datetime`."""
+    try:
+        inspect.signature(cls)
+    except (TypeError, ValueError):
+        return True
+    return False
 
 
 def _name(annotation: object) -> str:

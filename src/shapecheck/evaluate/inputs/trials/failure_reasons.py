@@ -77,6 +77,7 @@ _BY_CHANCE = (
     (re.compile(_FOLDER), "<temporary folder>/"),
     (re.compile(rf"(?<![\w/]){_TEMPORARY}[a-z0-9_]{{8}}\b"), "<temporary folder>"),
 )
+_HOW_TYPES_DIFFER = re.compile(r"so the \w+ do not match\b")  # of the branches of a condition
 _ANNOUNCED = 6  # lines that one which ends with a colon may announce
 _VALUE_TYPES = frozenset({"InconclusiveDimensionOperation", "UnexpectedDimVar", "NonConcreteBooleanIndexError"})
 
@@ -208,13 +209,15 @@ def _converter(frames: list[tuple[FrameType, int]], paths: Mapping[str, str]) ->
 
 
 def _gist(error: BaseException) -> str:
-    """The first line of the message; where that ends with a colon, what it announces too."""
+    """The first line of the message; where that ends with a colon, what it announces too, and how types differ."""
     first, *rest = _lines(error)
     if type(error).__name__ == "EinopsError" and rest:  # the pattern, the array, and then what does not fit
         return steady(f"{first.removesuffix('.')}: {rest[-1]}")
     details = list(itertools.takewhile(bool, itertools.dropwhile(lambda line: not line, rest)))
     whole = first.endswith(":") and len(details) <= _ANNOUNCED
-    gist = steady(" ".join([first, *(line.removeprefix("* ") for line in details)]) if whole else first)
+    if not whole:
+        details = [line for line in rest if _HOW_TYPES_DIFFER.search(line)][:1]
+    gist = steady(" ".join([first, *(line.removeprefix("* ") for line in details)]))
     return f"{gist}{_MORE_DEVICES}" if _DEVICES.search(gist) else gist
 
 

@@ -83,6 +83,8 @@ _DTYPES = {
 }
 
 
+_WIDE = {"float32": "float64", "int32": "int64", "complex64": "complex128"}
+
 # What leaves the kind of number open.
 _OPEN_DTYPES = frozenset({"", "Shaped", "Num", "Real", "Inexact"})
 
@@ -277,10 +279,15 @@ def _spelled_relation(name: str) -> tuple[str, str]:
 
 
 def concrete_dtype(dtype: str, name: str) -> str:
-    """A dtype that the jaxtyping name admits; "" goes by the parameter's name."""
-    if not dtype:
-        return name_hints.array_dtype(name)
-    return _DTYPES.get(dtype, dtype.lower())
+    """A dtype that the jaxtyping name admits; "" goes by the parameter's name.
+
+    Where it leaves the bits open, and the user's modules have set `jax_enable_x64`, it has as many as JAX would take.
+    """
+    if dtype and dtype not in _DTYPES:
+        return dtype.lower()
+    usual = _DTYPES[dtype] if dtype else name_hints.array_dtype(name)
+    wide = _WIDE.get(usual, usual)
+    return str(jax.dtypes.canonicalize_dtype(wide)) if wide != usual else usual
 
 
 def evaluate(dim: object, size: Callable[[str], Size]) -> Size:
