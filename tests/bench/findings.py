@@ -592,6 +592,19 @@ PACKAGES = (
     Package(name="navix", repository="https://github.com/epignatelli/navix", origin="03b056a791", checked="navix"),
     Package(name="FBPINNs", repository="https://github.com/benmoseley/FBPINNs", origin="ff309504a6", checked="fbpinns"),
     Package(name="mlip", repository="https://github.com/instadeepai/mlip", origin="e2f1e7361f", checked="src"),
+    Package(name="JaxDEM", repository="https://github.com/cdelv/JaxDEM", origin="5d9c13ad1a", checked="jaxdem"),
+    Package(
+        name="JAXTrace", repository="https://github.com/ARHashemi/JAXTrace", origin="3bbf532b7a", checked="jaxtrace"
+    ),
+    Package(
+        name="JAX-DIPS", repository="https://github.com/JAX-DIPS/JAX-DIPS", origin="b9c8a95ee6", checked="jax_dips"
+    ),
+    Package(
+        name="esm-jax", repository="https://github.com/alexanderbonnet/esm-jax", origin="eecf787ea7", checked="esmjax"
+    ),
+    Package(
+        name="diffsky", repository="https://github.com/ArgonneCPAC/diffsky", origin="15c7162edb", checked="diffsky"
+    ),
 )
 
 # The environment that the verdicts were read with (Python 3.12), for all packages together. What needs TensorFlow or
