@@ -60,6 +60,19 @@ STYLES = {
         ''',
         ["[batch time]: param x", "[batch time]: param mask", "[batch]: return"],
     ),
+    "google, inputs and outputs": (
+        '''
+        def f(x):
+            """Do it.
+
+            Inputs:
+                x: The tokens. Shape (batch, time).
+            Outputs:
+                The result. Shape (batch,).
+            """
+        ''',
+        ["[batch time]: param x", "[batch]: return"],
+    ),
     "google, returned on one line": (
         '''
         def f(x):
@@ -94,6 +107,24 @@ STYLES = {
             """
         ''',
         ["[n m]: param x", "[n]: param y", "[m] .0: return", "[m m] .1: return"],
+    ),
+    "numpy, with colons": (
+        '''
+        def f(x):
+            """Do it.
+
+            Parameters:
+            -----------
+            x : ndarray, shape (n, m)
+                The points.
+
+            Returns:
+            --------
+            array, shape (n,)
+                The distances.
+            """
+        ''',
+        ["[n m]: param x", "[n]: return"],
     ),
     "numpy, returned without a name": (
         '''

@@ -727,6 +727,19 @@ def typechecked(function):
         return function(*args, **kwargs)
     return wrapper
 """,
+    "kernel.py": """
+from jax.experimental import pallas as pl
+
+def scale_kernel(
+    x_ref,  # (rows, cols)
+    g_ref,  # (cols,)
+    o_ref,  # (cols, rows)  ~SC201
+):
+    o_ref[...] = x_ref[...] * g_ref[...][None, :]
+
+def scale(x: Float[Array, "rows cols"], g: Float[Array, "cols"]) -> Float[Array, "rows cols"]:
+    return pl.pallas_call(scale_kernel, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype))(x, g)
+""",
     "kauldron/ktyping/config.py": """
 import types
 

@@ -20,7 +20,7 @@ _SECTIONS: dict[str, Kind] = {
     **dict.fromkeys(
         ["inputs", "input", "call arguments", "initialisation arguments", "constructor arguments"], "param"
     ),
-    **dict.fromkeys(["returns", "return"], "return"),
+    **dict.fromkeys(["returns", "return", "outputs", "output"], "return"),
     **dict.fromkeys(["attributes", "fields"], "field"),
 }
 _HEADER = re.compile(r"\s*(?P<bold>\*\*)?(?P<name>[A-Za-z][A-Za-z ]{2,30}?)(?P<colon>:)?(?(bold)\*\*):?\s*$")
@@ -151,7 +151,7 @@ class _SectionReader:
         kind = _SECTIONS.get(match["name"].strip().lower(), "")
         if self.kind and match["name"] in self.names and line.indent > self.header_indent:
             return None  # a parameter called `inputs`
-        if following is not None and _UNDERLINE.match(following.text) and not match["colon"]:
+        if following is not None and _UNDERLINE.match(following.text):
             return kind, "numpy"
         if match["bold"]:
             return kind, "markdown"

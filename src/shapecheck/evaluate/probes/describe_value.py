@@ -50,7 +50,7 @@ def describe(value: object, hidden: Callable[[], tuple[str, ...]] = tuple) -> Va
 
 def _describe(value: Any, budget: list[int], hidden: Callable[[], tuple[str, ...]]) -> Value:
     budget[0] -= 1
-    if is_array(value):
+    if is_array(value) or _is_reference(value):
         unseen = hidden() if isinstance(value, jax.core.Tracer) else ()
         shape, mapped = tuple(str(d) for d in value.shape), mapped_axes(value)
         return ArrayValue(dtype_name(value), shape, mapped, unseen, bool(mapped) and is_mapped_within(value))
@@ -90,6 +90,11 @@ def has_axes_of_its_own(value: object, parts: Sequence[object]) -> bool:
         return False
     arrays = [part for part in parts if is_array(part)]
     return bool(arrays) and _is_shape(shape) and all(array.shape != shape for array in arrays)
+
+
+def _is_reference(value: object) -> bool:
+    """Whether `value` stands for a block of memory, as the arguments of Pallas kernels do: it has the block's shape."""
+    return isinstance(value, jax.core.Tracer) and _is_shape(getattr(value, "shape", None))
 
 
 def _is_shape(value: object) -> bool:
