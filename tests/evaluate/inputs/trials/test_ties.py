@@ -41,6 +41,18 @@ class Heads(eqx.Module):
         k = jax.vmap(self.qkv)(x).reshape(x.shape[0], self.n_heads, -1)
         return jnp.einsum("htd,hsd->hts", q, k) ~SC305
 """,
+    # the height of a grid is not the number of its visits, though both begin with one letter
+    "sides.py": """
+def first_visits(path: Array, grid: Array):  # path: (horizon, 2), grid: (H, W)  ~unreached
+    H, W = grid.shape
+    seen = jnp.zeros((path.shape[0], H, W))
+    return seen + seen.any(axis=1)  ~SC305
+
+def all_visits(path: Array, grid: Array):  # path: (horizon, 2), grid: (H, W)
+    H, W = grid.shape
+    seen = jnp.zeros((path.shape[0], H, W))
+    return seen + seen.any(axis=0)
+""",
     # two integers of a constructor, which the claims name both
     "integers.py": """
 class Skip(eqx.Module):
@@ -285,6 +297,20 @@ def test_a_tie_is_explained_by_a_relation_a_namesake_or_as_an_alias(tie, provena
 def test_two_dims_are_one_only_by_words_that_may_mean_one(first, second, provenance) -> None:
     signature = CallSignature(tuple(ArgumentSpec(name, f"{name} 3", formal=False) for name in (first, second)))
     assert explain_tie((first, second), signature, Sizes({first: "68", second: "76"})).provenance == provenance
+
+
+@pytest.mark.parametrize(
+    ("image", "other", "provenance"),
+    [
+        ("H W", "horizon", "invented"),
+        ("H W", "height", "namesake"),
+        ("H D", "horizon", "namesake"),
+        ("H W", "n_heads", "namesake"),
+    ],
+)
+def test_the_side_of_an_image_abbreviates_nothing_else(image, other, provenance) -> None:
+    arrays = (ArgumentSpec("grid", image, formal=False), ArgumentSpec("path", f"{other} 3", formal=False))
+    assert explain_tie(("H", other), CallSignature(arrays), Sizes({"H": "68", other: "76"})).provenance == provenance
 
 
 def test_a_number_that_nobody_describes_follows_one_dim_and_not_two_that_differ() -> None:
