@@ -123,6 +123,24 @@ class Sensor:
         '''x: (n, d)'''
         return jnp.concatenate([x, jnp.zeros((2, 2 * len(self.table)))])
 """,
+    # two ranks of an array inside of an argument, the second without a tie, show the same of what never meets it
+    "inside.py": """
+class Sensor:
+    def __init__(self, origin: Array):
+        self.origin = origin
+
+    def gains(self, positions: Array):
+        '''positions: (n, 2)'''
+        return (positions - self.origin).sum(1)
+
+def total(sensor: Sensor, path: Array, grid: Array):
+    '''path: (horizon, 2), grid: (H, W)'''
+    seen = jnp.zeros((path.shape[0], *grid.shape)) + grid
+    count = seen.sum((1, 2), keepdims=True)  # (n,)  ~SC201
+    right = seen.sum((1, 2))  # (n,)
+    offsets = path - sensor.origin  # (horizon, 2)
+    return sensor.gains(path), count, right, offsets
+""",
     "kinds.py": """
 def spread(seeds: Array, links: Array):
     '''Spread.

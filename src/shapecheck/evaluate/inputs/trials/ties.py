@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from shapecheck.evaluate.inputs.facts.body_shapes import is_inside
 from shapecheck.evaluate.inputs.facts.defining_source import defining_source
 from shapecheck.evaluate.inputs.facts.namesakes import (
     are_height_and_width,
@@ -98,7 +99,7 @@ class CallSignature:
 
     def is_nobodys(self, name: str) -> bool:
         """Whether a name stands for an axis of which nobody says anything, so that its size may be any other's."""
-        return (name in self.made_names or name in UNNAMED) and not self.uses(name)
+        return (name in self.made_names or name in UNNAMED or is_inside(name)) and not self.uses(name)
 
     def is_side_beside(self, name: str, other: str) -> bool:
         """Whether one is a side of an image, as another dim of that array is, and the other counts what is no space.
