@@ -53,6 +53,14 @@ def all_visits(path: Array, grid: Array):  # path: (horizon, 2), grid: (H, W)
     seen = jnp.zeros((path.shape[0], H, W))
     return seen + seen.any(axis=0)
 """,
+    # of points that are said to stand in columns, each is taken as a row: that goes for two of them alone
+    "columns.py": """
+def headings(points: Array, yaws: Array):  # points: (2, n), yaws: (n,)  ~unreached
+    return jax.vmap(lambda point, yaw: point.sum() + yaw)(points, yaws)  ~SC305
+
+def rows(points: Array, yaws: Array):  # points: (n, 2), yaws: (n,)
+    return jax.vmap(lambda point, yaw: point.sum() + yaw)(points, yaws)
+""",
     # two integers of a constructor, which the claims name both
     "integers.py": """
 class Skip(eqx.Module):
@@ -325,6 +333,9 @@ def test_a_number_that_nobody_describes_follows_one_dim_and_not_two_that_differ(
 def test_a_size_that_the_same_array_has_already_is_no_alias() -> None:
     signature = CallSignature((ArgumentSpec("x", "rows embed"),))
     assert explain_tie(("embed", "48"), signature, Sizes({"rows": "48"}, {"d_model": 48})).provenance == "invented"
+    points = CallSignature((ArgumentSpec("points", "2 embed"),))
+    assert explain_tie(("embed", "2"), points, Sizes({"embed": "68"})).provenance == "invented"
+    assert explain_tie(("embed", "3"), points, Sizes({"embed": "68"})).provenance == "alias"
 
 
 def test_a_size_that_the_same_array_has_already_is_no_namesakes() -> None:

@@ -199,7 +199,7 @@ def _to_size(name: str, size: int, signature: CallSignature, sizes: Sizes) -> As
         return Assumption("tie", name, shown, "alias")
     if not named and name in _variables_of_makers(signature.function):
         return Assumption("tie", name, shown, "written")
-    is_alias = name in signature.features() and not any(_standing_beside(name, size, signature, sizes))
+    is_alias = name in signature.features() and not list(_standing_beside(name, size, signature, sizes))
     return Assumption("tie", name, shown, "alias" if is_alias else "invented")
 
 
