@@ -15,6 +15,7 @@ from shapecheck.evaluate.inputs.trials.choices import (
     NO_OPTIONS,
     is_length_key,
     is_member_key,
+    is_rank_key,
     is_value_key,
     one_key,
 )
@@ -41,6 +42,7 @@ _SIZES = re.compile(r"[\d,() ]+")
 _SHAPES = re.compile(r"[(\[][\d, ]*[)\]]")
 _SEVERAL = 2  # axes of a variadic dim, which then are more than one
 _MEMBER, _MEMBER_SECONDS = 120, 2.0  # attempts and seconds for one member of a union
+_RANKS, _RANKS_SECONDS = 24, 2.0  # attempts and seconds for other ranks of arrays that nothing describes
 _LEAST_FAILURES = 2  # assignments of different sizes that must fail alike
 
 
@@ -62,6 +64,7 @@ class CodeErrors:
         self.persists = False
         self._alternatives_fail: bool | None = None
         self._no_member_fits: bool | None = None
+        self._of_no_guess: dict[Trial, bool] = {}
 
     def is_mix_up(self, first: SearchResult, other: TrialOutcome) -> bool:
         """Whether sizes that happen to be equal in another construction are what an error of distinct ones is about.
@@ -93,7 +96,7 @@ class CodeErrors:
             return None
         if not self._call_spec.certain and not (self._call_spec.has_union and self.persists):
             return None
-        if any(o.failure is None or o.failure.kind != "shape" or o.has_guessed_rank() for o in failed):
+        if any(o.failure is None or o.failure.kind != "shape" for o in failed):
             return None
         if self._call_spec.open_ranks and (not self.persists or any(o.has_made_values() for o in failed)):
             return None
@@ -108,7 +111,31 @@ class CodeErrors:
         is_error = self._fails_alike(failed[0]) and self._fails_complete(failed[0]) and self._fails_as_any(found)
         if not is_error or not self._fails_for_any_length(failed[0]) or self._fits_with_one(failed[0]):
             return None
-        return failed[0]
+        return failed[0] if not failed[0].has_guessed_rank() or self.is_of_no_guess(failed[0]) else None
+
+    def is_of_no_guess(self, outcome: TrialOutcome) -> bool:
+        """Whether a run with arrays of guessed ranks ended in a shape error that is not about these.
+
+        With other ranks it has the same words, sizes and all. A run that ends earlier, as one that indexes a number
+        does, shows nothing; none may come further, or to other words.
+        """
+        if not _is_shape_error(outcome) or not outcome.has_guessed_rank():
+            return False
+        if outcome.trial not in self._of_no_guess:
+            with self._attempts.apart(_RANKS, _RANKS_SECONDS):
+                self._of_no_guess[outcome.trial] = self._stays_for_ranks(outcome)
+        return self._of_no_guess[outcome.trial]
+
+    def _stays_for_ranks(self, error: TrialOutcome) -> bool:
+        options = error.bound_call.options.others if error.bound_call is not None else {}
+        keys = [key for key in options if is_rank_key(key)]
+        for key in keys:
+            trials = (dataclasses.replace(error.trial, choices=(*error.trial.choices, (key, o))) for o in options[key])
+            ran = [other for trial in trials if (other := self._attempts.run_if_possible(trial)) is not None]
+            later = [other for other in ran if other.ok or other.place == error.place or other.depth >= error.depth]
+            if not later or not all(_has_same_words(other, error) for other in later):
+                return False
+        return bool(keys)
 
     def _is_one_place(self, failed: Sequence[TrialOutcome]) -> bool:
         """Whether all runs failed on one line: those with as many axes for a variadic dim that has a name.
@@ -362,6 +389,12 @@ def may_blame_dtype(outcome: TrialOutcome, words: re.Pattern[str] = _OF_DTYPE) -
 
 def _is_shape_error(outcome: TrialOutcome) -> bool:
     return outcome.failure is not None and outcome.failure.kind == "shape"
+
+
+def _has_same_words(one: TrialOutcome, other: TrialOutcome) -> bool:
+    """Whether two runs ended on one line with the same words, sizes included."""
+    messages = {each.failure.message for each in (one, other) if each.failure is not None}
+    return one.place == other.place and _is_shape_error(one) and len(messages) == 1
 
 
 def _is_same_error(one: TrialOutcome, other: TrialOutcome) -> bool:

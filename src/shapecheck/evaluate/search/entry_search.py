@@ -15,7 +15,7 @@ from shapecheck.evaluate.inputs.synthesis.made_integers import ALL_EQUAL, AS_CAL
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError, NotCalledError
 from shapecheck.evaluate.inputs.trials.choices import as_assumption, is_case_key
 from shapecheck.evaluate.inputs.trials.size_assignment import SQUARES, UNNAMED
-from shapecheck.evaluate.inputs.trials.trial import CallSpec, SearchResult, Trial, TrialOutcome
+from shapecheck.evaluate.inputs.trials.trial import INDEPENDENT, CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.choice_search import search_choices
@@ -185,7 +185,7 @@ class EntrySearch:
             if self._accuses:
                 again = (*self._further.with_values(found.failed), *self._along_paths(found.failed))
             return tuple(self._result(outcome) for outcome in (found.failed[0], *again))
-        shown = self._errors_and_ties(found)
+        shown = self._errors_and_ties(found) or self._errors_of_no_guess(found)
         if shown:
             return tuple(self._result(outcome) for outcome in shown)
         refused = find_refused(found.failed, self._call_spec, self.attempts) if self._accuses else None
@@ -218,6 +218,19 @@ class EntrySearch:
         if further.requires is not None:
             requires = f"{further.requires.subject} = {further.requires.value}"
         return (*(outcome.with_requirement(requires) for outcome in errors), *further.tied)
+
+    def _errors_of_no_guess(self, found: SearchResult) -> tuple[TrialOutcome, ...]:
+        """The runs that show an error that is the same for other ranks of the arrays that nothing describes.
+
+        While it may be about these it is not searched for long, so this has all the attempts that others have.
+        """
+        first = found.failed[0]
+        if not self._accuses or self.attempts.complete or not self._errors.is_of_no_guess(first):
+            return ()
+        with self.attempts.apart(self._call_spec.attempts, self._call_spec.seconds):
+            self._sizes.nested_open = False
+            again = self._sizes.first_runs(dataclasses.replace(first.trial, variant=0, substitution=INDEPENDENT))
+            return self._errors_and_ties(again) if again.failed else ()
 
     def _result_of_refused(self, refused: RefusedShape, failed: TrialOutcome) -> Evaluation:
         reason = failed.failure.message if failed.failure is not None else ""

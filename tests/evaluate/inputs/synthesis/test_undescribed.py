@@ -95,6 +95,52 @@ def turned(points, angle):
     return jnp.concatenate([moved, points[..., None]], axis=-2) + angle  ~SC301
 """,
     # of which kind an argument's numbers are nobody says: a loop that needs others is no error
+    # what ends it is another thing than the array of which nothing says the rank; or it is of a size of that array
+    "apart.py": """
+class Sensor:
+    def __init__(self, origin: Array, table: Array):
+        self.origin, self.table = origin, table
+
+    def gain(self, grid: Array, position: Array, yaw: Array):
+        angles = jnp.linspace(yaw - 0.5, yaw + 0.5, 8)
+        rows = (position[0] + jnp.cos(angles) - self.origin[0]).astype(int)
+        columns = (position[1] + jnp.sin(angles) - self.origin[1]).astype(int)
+        return grid[rows, columns].sum()
+
+    def gains(self, grid: Array, positions: Array, yaws: Array):
+        '''grid: (H, W), positions: (K, 2), yaws: (K,)'''
+        return jax.vmap(self.gain, in_axes=(None, 0, 0))(grid, positions, yaws)
+
+    def wrong_gains(self, grid: Array, positions: Array, yaws: Array):
+        '''grid: (H, W), positions: (K, 2), yaws: (K,)'''  ~unreached
+        return jax.vmap(self.gain, in_axes=(None, 1, 0))(grid, positions, yaws)  ~SC305
+
+    def first(self, x: Array):
+        '''x: (n, d)'''
+        return x @ jnp.eye(self.table.shape[0])
+
+    def joined(self, x: Array):
+        '''x: (n, d)'''
+        return jnp.concatenate([x, jnp.zeros((2, 2 * len(self.table)))])
+""",
+    # two ranks of an array inside of an argument, the second without a tie, show the same of what never meets it
+    "inside.py": """
+class Sensor:
+    def __init__(self, origin: Array):
+        self.origin = origin
+
+    def gains(self, positions: Array):
+        '''positions: (n, 2)'''
+        return (positions - self.origin).sum(1)
+
+def total(sensor: Sensor, path: Array, grid: Array):
+    '''path: (horizon, 2), grid: (H, W)'''
+    seen = jnp.zeros((path.shape[0], *grid.shape)) + grid
+    count = seen.sum((1, 2), keepdims=True)  # (n,)  ~SC201
+    right = seen.sum((1, 2))  # (n,)
+    offsets = path - sensor.origin  # (horizon, 2)
+    return sensor.gains(path), count, right, offsets
+""",
     "kinds.py": """
 def spread(seeds: Array, links: Array):
     '''Spread.

@@ -41,6 +41,26 @@ class Heads(eqx.Module):
         k = jax.vmap(self.qkv)(x).reshape(x.shape[0], self.n_heads, -1)
         return jnp.einsum("htd,hsd->hts", q, k) ~SC305
 """,
+    # the height of a grid is not the number of its visits, though both begin with one letter
+    "sides.py": """
+def first_visits(path: Array, grid: Array):  # path: (horizon, 2), grid: (H, W)  ~unreached
+    H, W = grid.shape
+    seen = jnp.zeros((path.shape[0], H, W))
+    return seen + seen.any(axis=1)  ~SC305
+
+def all_visits(path: Array, grid: Array):  # path: (horizon, 2), grid: (H, W)
+    H, W = grid.shape
+    seen = jnp.zeros((path.shape[0], H, W))
+    return seen + seen.any(axis=0)
+""",
+    # of points that are said to stand in columns, each is taken as a row: that goes for two of them alone
+    "columns.py": """
+def headings(points: Array, yaws: Array):  # points: (2, n), yaws: (n,)  ~unreached
+    return jax.vmap(lambda point, yaw: point.sum() + yaw)(points, yaws)  ~SC305
+
+def rows(points: Array, yaws: Array):  # points: (n, 2), yaws: (n,)
+    return jax.vmap(lambda point, yaw: point.sum() + yaw)(points, yaws)
+""",
     # two integers of a constructor, which the claims name both
     "integers.py": """
 class Skip(eqx.Module):
@@ -287,6 +307,20 @@ def test_two_dims_are_one_only_by_words_that_may_mean_one(first, second, provena
     assert explain_tie((first, second), signature, Sizes({first: "68", second: "76"})).provenance == provenance
 
 
+@pytest.mark.parametrize(
+    ("image", "other", "provenance"),
+    [
+        ("H W", "horizon", "invented"),
+        ("H W", "height", "namesake"),
+        ("H D", "horizon", "namesake"),
+        ("H W", "n_heads", "namesake"),
+    ],
+)
+def test_the_side_of_an_image_abbreviates_nothing_else(image, other, provenance) -> None:
+    arrays = (ArgumentSpec("grid", image, formal=False), ArgumentSpec("path", f"{other} 3", formal=False))
+    assert explain_tie(("H", other), CallSignature(arrays), Sizes({"H": "68", other: "76"})).provenance == provenance
+
+
 def test_a_number_that_nobody_describes_follows_one_dim_and_not_two_that_differ() -> None:
     arrays = tuple(ArgumentSpec(name, name, formal=False) for name in ("edges", "configs"))
     signature, number = CallSignature(arrays), {"num_factors": 80}
@@ -299,6 +333,9 @@ def test_a_number_that_nobody_describes_follows_one_dim_and_not_two_that_differ(
 def test_a_size_that_the_same_array_has_already_is_no_alias() -> None:
     signature = CallSignature((ArgumentSpec("x", "rows embed"),))
     assert explain_tie(("embed", "48"), signature, Sizes({"rows": "48"}, {"d_model": 48})).provenance == "invented"
+    points = CallSignature((ArgumentSpec("points", "2 embed"),))
+    assert explain_tie(("embed", "2"), points, Sizes({"embed": "68"})).provenance == "invented"
+    assert explain_tie(("embed", "3"), points, Sizes({"embed": "68"})).provenance == "alias"
 
 
 def test_a_size_that_the_same_array_has_already_is_no_namesakes() -> None:

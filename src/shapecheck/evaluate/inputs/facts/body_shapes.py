@@ -12,7 +12,7 @@ import types
 import typing
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from shapecheck.evaluate.inputs.facts.body_facts import BodyFacts, facts_of
 from shapecheck.evaluate.inputs.facts.handed_parts import parts_of
@@ -104,6 +104,15 @@ def unpacked_parts(function: Callable[..., object], parameter: str) -> int:
     """The number of variables that the body unpacks a parameter into; 0 if it does not."""
     fact = facts_of(function).parameters.get(parameter)
     return fact.parts if fact is not None else 0
+
+
+INSIDE: Final = "given"
+"""What the axes of an array are called that nobody describes and that an instance is made with, by their numbers."""
+
+
+def is_inside(name: str) -> bool:
+    """Whether a name is that of such an axis."""
+    return name.startswith(INSIDE) and name.removeprefix(INSIDE).isdigit()
 
 
 def axis_names(parameter: str, axes: int) -> str:

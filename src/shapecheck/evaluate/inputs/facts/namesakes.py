@@ -112,11 +112,24 @@ def _is_misspelt(first: str, second: str) -> bool:
     return len(long) == len(short) + 1 and any(long[:i] + long[i + 1 :] == short for i in range(1, len(short)))
 
 
+def are_height_and_width(name: str, other: str) -> bool:
+    """Whether two names are those of the two sides of an image: `h` and `w`, `rows` and `x`."""
+    sides = [set(words(each)) for each in (name, other)]
+    return any(one & _ALONG[0] and two & _ALONG[1] for one, two in (sides, sides[::-1]))
+
+
+def is_spatial(name: str) -> bool:
+    """Whether a name has a word for space."""
+    return not _SPATIAL.isdisjoint(words(name))
+
+
 def are_sides(name: str, other: str, integer: str) -> bool:
     """Whether two names are the sides of an image, and an integer is its size: a square one has that twice."""
-    sides = [set(words(each)) for each in (name, other)]
-    is_height = any(one & _ALONG[0] and two & _ALONG[1] for one, two in (sides, sides[::-1]))
-    return is_height and bool(_SPATIAL & {*words(integer)}) and not (_ALONG[0] | _ALONG[1]) & {*words(integer)}
+    return (
+        are_height_and_width(name, other)
+        and bool(_SPATIAL & {*words(integer)})
+        and not (_ALONG[0] | _ALONG[1]) & {*words(integer)}
+    )
 
 
 def significant_words(name: str) -> tuple[str, ...]:

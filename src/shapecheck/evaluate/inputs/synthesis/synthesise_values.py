@@ -18,7 +18,7 @@ import numpy as np
 
 from shapecheck.evaluate.framework_protocol import is_holder, key_maker
 from shapecheck.evaluate.inputs.facts import name_hints
-from shapecheck.evaluate.inputs.facts.body_shapes import BodyShape, axis_names, with_named_axes
+from shapecheck.evaluate.inputs.facts.body_shapes import INSIDE, BodyShape, axis_names, with_named_axes
 from shapecheck.evaluate.inputs.facts.random_keys import key_types
 from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     MISSING,
@@ -330,7 +330,7 @@ class ValueSynthesis:
         dtype = dtype or self.usual_dtype(name)
         # What a constructor is given is mostly alike: a mean and a deviation, limits, weights and what they weigh.
         inside = self.integers.constructs or self.integers.inside
-        spec = axis_names("given" if inside else name, axes)
+        spec = axis_names(INSIDE if inside else name, axes)
         return self.choices.note(self.place(name), self.assignment.array(self._perhaps_square(name, spec), dtype, name))
 
     def of_axes(self, name: str, axes: int, dtype: str, sizes: Sequence[int] = ()) -> object:

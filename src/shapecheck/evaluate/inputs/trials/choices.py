@@ -189,11 +189,15 @@ def axes_text(count: int) -> str:
 
 
 def as_assumption(key: str, choice: str, *, is_needed: bool) -> Assumption:
-    """A choice as an assumption: the code's own where it runs with no other, or where the source says that it may."""
+    """A choice as an assumption: the code's own where it runs with no other, or where the source says that it may.
+
+    Its subject is the name alone, as that of the usual choice: by it one sees that the two differ in nothing else.
+    """
     place, _, what = key.rpartition(" ")
     kinds: Mapping[str, AssumptionKind] = {"rank": "rank", "dtype": "dtype", "integer": "size"}
     is_written = is_needed or what in ("value", "shape", "text", "default")
-    return Assumption(kinds.get(what, "value"), place, choice, "written" if is_written else "invented")
+    subject = place.rpartition(".")[2] if what in ("rank", "dtype") else place
+    return Assumption(kinds.get(what, "value"), subject, choice, "written" if is_written else "invented")
 
 
 KeyChoice = Literal["usual", "other kind", "left out"]

@@ -15,14 +15,17 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from shapecheck.evaluate.inputs.facts.body_shapes import is_inside
 from shapecheck.evaluate.inputs.facts.defining_source import defining_source
 from shapecheck.evaluate.inputs.facts.namesakes import (
+    are_height_and_width,
     are_moments,
     are_namesakes,
     are_sides,
     is_extent,
     is_of_models,
     is_of_moment,
+    is_spatial,
     may_be_one_dim,
     words,
 )
@@ -96,7 +99,17 @@ class CallSignature:
 
     def is_nobodys(self, name: str) -> bool:
         """Whether a name stands for an axis of which nobody says anything, so that its size may be any other's."""
-        return (name in self.made_names or name in UNNAMED) and not self.uses(name)
+        return (name in self.made_names or name in UNNAMED or is_inside(name)) and not self.uses(name)
+
+    def is_side_beside(self, name: str, other: str) -> bool:
+        """Whether one is a side of an image, as another dim of that array is, and the other counts what is no space.
+
+        The `H` of `(H, W)` does not abbreviate `horizon`. That of `heads` may stand beside a window, though.
+        """
+        if is_spatial(other) or is_of_models(other):
+            return False
+        every = (parse_spec(array.spec).names() for array in self.arrays)
+        return any(name in names and any(are_height_and_width(name, each) for each in names) for names in every)
 
     def stand_together(self, first: str, second: str) -> bool:
         """Whether one is an axis of `...` and the other a dim of the same array: then nothing makes them equal."""
@@ -152,6 +165,7 @@ def explain_tie(tie: Tie, signature: CallSignature, sizes: Sizes) -> Assumption:
     if text.isidentifier():
         written = signature.is_formal(name) and signature.is_formal(text)
         is_apart = signature.distinguishes(name, text) and not are_moments(name, text)
+        is_apart |= signature.is_side_beside(name, text) or signature.is_side_beside(text, name)
         namesake = not written and not is_apart and may_be_one_dim(name, text)
         return Assumption("tie", name, text, "namesake" if namesake else "invented")
     related = [name, *_NAME.findall(text)]
@@ -185,7 +199,7 @@ def _to_size(name: str, size: int, signature: CallSignature, sizes: Sizes) -> As
         return Assumption("tie", name, shown, "alias")
     if not named and name in _variables_of_makers(signature.function):
         return Assumption("tie", name, shown, "written")
-    is_alias = name in signature.features() and not any(_standing_beside(name, size, signature, sizes))
+    is_alias = name in signature.features() and not list(_standing_beside(name, size, signature, sizes))
     return Assumption("tie", name, shown, "alias" if is_alias else "invented")
 
 
