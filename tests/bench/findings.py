@@ -605,6 +605,16 @@ PACKAGES = (
     Package(
         name="diffsky", repository="https://github.com/ArgonneCPAC/diffsky", origin="15c7162edb", checked="diffsky"
     ),
+    Package(
+        name="slsqp-jax", repository="https://github.com/lucianopaz/slsqp-jax", origin="da2978d39e", checked="slsqp_jax"
+    ),
+    Package(
+        name="JAX-in-Cell",
+        repository="https://github.com/uwplasma/JAX-in-Cell",
+        origin="3d43dcc1ba",
+        checked="jaxincell",
+    ),
+    Package(name="jax-frc", repository="https://github.com/zizai/jax-frc", origin="27f8e299cc", checked="jax_frc"),
 )
 
 # The environment that the verdicts were read with (Python 3.12), for all packages together. What needs TensorFlow or
