@@ -35,6 +35,28 @@ class Outer(eqx.Module):
     def __call__(self, x: Float[Array, "d"], cache: Cache):
         return self.inner(x, cache.k[0], cache.v[0])  # (e,)
 """,
+    # the integers of an instance are sizes of the dims of the same names, in whichever order the arguments come
+    "behind.py": """
+import dataclasses
+
+@dataclasses.dataclass(frozen=True)
+class Grid:
+    nx: int
+    ny: int
+    edge: str = "open"
+
+def laplacian(f, grid: Grid):
+    '''f: (nx, ny)'''
+    k = jnp.arange(grid.nx)[:, None] + jnp.arange(grid.ny)  # (nx, ny)
+    return f * k  # (nx, ny)
+
+def smooth(f, grid: Grid):
+    '''f: (nx, ny)'''
+    if grid.edge == "periodic":
+        return f * jnp.ones((grid.nx, grid.ny))  # (nx, ny)
+    flat = laplacian(f, grid).reshape(-1)  # (nx, ny)  ~SC201
+    return flat
+""",
     # axes that a comment tells apart are not one size, though the code asks for their number as well
     "told_apart.py": """
 def spread(samples):

@@ -157,6 +157,7 @@ class Synthesis:
             self.integers.turns |= {each.name for each in parameters if counts_turns(function, each.name)}
         self._tie_integers(function, parameters, given, constructing)
         given = {**given, **self._named_holders(function, parameters, given, inner)}
+        given = {**given, **self._size_holders(function, parameters, given, inner)}
         for parameter in parameters:
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 continue
@@ -217,6 +218,40 @@ class Synthesis:
                 if value is not MISSING:
                     found[name] = value
         return found
+
+    def _size_holders(
+        self,
+        function: Callable[..., object],
+        parameters: Sequence[inspect.Parameter],
+        given: Mapping[str, object],
+        inner: Mapping[str, Mapping[str, object]],
+    ) -> dict[str, object]:
+        """The instances behind arrays whose integers are named as dims: made first, they say what these are.
+
+        `f(field, grid)` takes a field of `grid.nx` rows, as `f(grid, field)` does.
+        """
+        found: dict[str, object] = {}
+        for parameter in parameters[1:] if self.assignment.free else ():
+            name = parameter.name
+            is_plain = parameter.kind is parameter.POSITIONAL_OR_KEYWORD and parameter.default is MISSING
+            annotation = annotation_of(function, name, parameter.annotation)
+            if is_plain and name not in given and any(map(self._takes_dim, classes_in(annotation))):
+                with contextlib.suppress(CannotSynthesiseError):  # it raises it again, where that is told
+                    if name in inner:
+                        found[name] = self._with(function, parameter, inner[name])
+                    else:
+                        found[name] = self._argument(function, parameter, None, constructing=False)
+        return found
+
+    def _takes_dim(self, cls: type) -> bool:
+        """Whether a class is made of an integer that is named as a dim."""
+        if _is_silent(cls):
+            return False
+        parameters = inspect.signature(cls).parameters.values()
+        return any(
+            each.name in self.assignment.free and annotation_of(cls, each.name, each.annotation) is int
+            for each in parameters
+        )
 
     def _with(
         self, function: Callable[..., object], parameter: inspect.Parameter, given: Mapping[str, object]
