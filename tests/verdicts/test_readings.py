@@ -522,6 +522,45 @@ def test_over_entries_one_failure_is_enough_but_within_an_entry_all_must_fail() 
     assert judge({"m.py": module}, [[holds], [fails]]).bad.keys() == {("m.py", 0)}
 
 
+HALVES = '''
+def halves(u):
+    """Split.
+
+    Args:
+        u: numbers of shape ({},)
+
+    Returns:
+        one half, of shape (n,)
+    """
+    n = u.size
+    return g(u)
+'''
+
+
+@pytest.mark.parametrize(
+    ("given", "size", "verdict"),
+    [
+        ("2*n", "68", "good"),
+        ("2*n", "136", "good"),  # what the variable says
+        ("2*n", "45", "bad dim"),
+        ("k", "68", "bad dim"),  # nothing but the variable says what n is
+    ],
+)
+def test_a_docstring_may_mean_by_a_name_what_it_says_of_parameters(given: str, size: str, verdict: str) -> None:
+    module = claims.read_module("m.py", HALVES.format(given).encode())
+    shapes = {"u": array("136"), "the returned value": array(size)}
+    local = (NamedSize("n", "136", "n"),)
+    observed = tuple(
+        Observation(claim.sites[0], shapes[claim.target], local if claim.target != "u" else ())
+        for claim in sorted(module.claims, key=lambda each: each.target, reverse=True)
+    )
+    call = Call(path="m.py", scope=module.claims[0].scope, number=1, parent=None, observations=observed)
+    found = judge({"m.py": module}, [[evaluation_of(call)]])
+    index = next(i for i, claim in enumerate(module.claims) if claim.target != "u")
+    bad = found.bad.get(("m.py", index))
+    assert ("good" if bad is None else f"bad {bad.mismatch.reason}") == verdict
+
+
 @pytest.mark.parametrize(
     ("text", "label", "n", "verdict"),
     [

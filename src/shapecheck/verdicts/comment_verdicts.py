@@ -26,7 +26,7 @@ from shapecheck.verdicts.select_arrays import (
     select_described,
     within,
 )
-from shapecheck.verdicts.unify import natural_site, vague_names, vote
+from shapecheck.verdicts.unify import ballot, natural_site, vague_names, vote
 
 _MOST_READINGS = 32
 _AGREEING = 2  # other fields whose comments must agree on a name
@@ -376,6 +376,7 @@ class CommentJudge:
                 if among_themselves is not None and among_themselves not in sizes:
                     sizes.append(among_themselves)
             sizes += self.reader.former_sizes(spec, name, tuple(sizes))
+            sizes += [size for size in self._said_of_parameters(claim, name, names) if sizes and size not in sizes]
             if not sizes and name not in own:
                 bound = self.by_turn.get((name, turn)) if turn is not None else None
                 bound = bound if bound is not None else self.reader.lookup(name)
@@ -384,6 +385,22 @@ class CommentJudge:
                 options.append([(name, size) for size in sizes])
         for combination in itertools.islice(itertools.product(*options), _MOST_READINGS):
             yield dict(combination)
+
+    def _said_of_parameters(self, claim: Claim, name: str, names: Sequence[NamedSize]) -> Iterator[Size]:
+        """What a name of a result means by what the docstring says of parameters, where a local variable has it too.
+
+        Below "u: of shape (2*n,)" the statement `n = u.size` does not change what the docstring means by n.
+        """
+        module = self.reader.module
+        is_local = all(named.source == name for named in names if named.name == name)
+        is_own = name in module.scopes[self.reader.call.scope].parameters
+        if claim.notation != "docstring" or module.sites[claim.sites[0]].kind != "return" or not is_local or is_own:
+            return
+        for other in self.claims.values():
+            if other.notation == "docstring" and module.sites[other.sites[0]].kind == "param":
+                for observation in self.reader.seen.get(other.sites[0], ()):
+                    said = ballot(self.reader, other, observation, self.dropped)
+                    yield from (size for each, size in said if each == name)
 
 
 def _as_roles(spec: Spec) -> Spec | None:
