@@ -75,7 +75,8 @@ def test_at_the_beginning_of_a_function_labels_name_parameters(
 ) -> None:
     source = f"def f(image, t, pool_size, returns, scale=2):\n    {comment}\n    total = g(image)\n    return total\n"
     assert described(source) == expected
-    assert described(source.replace(f"    {comment}\n", "").replace("    return", f"    {comment}\n    return")) == []
+    behind_others = source.replace(f"    {comment}\n", "").replace("    return", f"    {comment}\n    return")
+    assert not any("param" in claim for claim in described(behind_others))
 
 
 def test_what_is_no_array_by_its_type_is_described_by_values(described: Describe) -> None:
