@@ -615,6 +615,36 @@ PACKAGES = (
         checked="jaxincell",
     ),
     Package(name="jax-frc", repository="https://github.com/zizai/jax-frc", origin="27f8e299cc", checked="jax_frc"),
+    Package(name="meanflow", repository="https://github.com/Gsunshine/meanflow", origin="d70cb55d29", checked="."),
+    Package(
+        name="flaxmodels", repository="https://github.com/matthias-wright/flaxmodels", origin="09bc772150", checked="."
+    ),
+    Package(name="enf-jax", repository="https://github.com/Dafidofff/enf-jax", origin="1e6efaa5e0", checked="."),
+    Package(name="enf-pde", repository="https://github.com/david-knigge/enf-pde", origin="d4e511f70e", checked="."),
+    Package(name="RecML", repository="https://github.com/AI-Hypercomputer/RecML", origin="c1d33cb79c", checked="."),
+    Package(name="init2winit", repository="https://github.com/google/init2winit", origin="afd5a84dbb", checked="."),
+    Package(name="dgppo", repository="https://github.com/MIT-REALM/dgppo", origin="51b3b11c42", checked="."),
+    Package(name="bong", repository="https://github.com/petergchang/bong", origin="437fe5a265", checked="."),
+    Package(
+        name="neural_diffusion_processes",
+        repository="https://github.com/cambridge-mlg/neural_diffusion_processes",
+        origin="3685979f4b",
+        checked=".",
+    ),
+    Package(
+        name="riemannian-score-sde",
+        repository="https://github.com/oxcsml/riemannian-score-sde",
+        origin="b35b739464",
+        checked=".",
+    ),
+    Package(name="axlearn", repository="https://github.com/apple/axlearn", origin="34aed43c1b", checked="."),
+    Package(name="edward2", repository="https://github.com/google/edward2", origin="ee025600cb", checked="."),
+    Package(
+        name="Jax-Wavelet-Toolbox",
+        repository="https://github.com/v0lta/Jax-Wavelet-Toolbox",
+        origin="25bcea431c",
+        checked=".",
+    ),
 )
 
 # The environment that the verdicts were read with (Python 3.12), for all packages together. What needs TensorFlow or
