@@ -624,6 +624,12 @@ PACKAGES = (
     Package(name="RecML", repository="https://github.com/AI-Hypercomputer/RecML", origin="c1d33cb79c", checked="."),
     Package(name="init2winit", repository="https://github.com/google/init2winit", origin="afd5a84dbb", checked="."),
     Package(name="dgppo", repository="https://github.com/MIT-REALM/dgppo", origin="51b3b11c42", checked="."),
+    Package(
+        name="clifford-group-equivariant-cnns",
+        repository="https://github.com/maxxxzdn/clifford-group-equivariant-cnns",
+        origin="d87f739d9e",
+        checked=".",
+    ),
     Package(name="bong", repository="https://github.com/petergchang/bong", origin="437fe5a265", checked="."),
     Package(
         name="neural_diffusion_processes",

@@ -24,6 +24,22 @@ def two(x: Float[Array, "c n"], w: Float[Array, "c n"], counts: Sequence[int]):
     y = x @ w ~SC305
     return jnp.broadcast_to(y, (a, b, *y.shape))
 """,
+    # the integer is how many axes an array has, and none of its sizes
+    "repeated.py": """
+class Padded:
+    def __init__(self, width: int, dim: int):
+        self.width, self.dim = width, dim
+
+    def __call__(self, x: Float[Array, "n ... c"]) -> Float[Array, "n ... c"]:
+        y = jnp.pad(x, [(0, 0), *self.dim * [(self.width, self.width)], (0, 0)])
+        return y[(slice(None), *self.dim * [slice(self.width, -self.width)])]
+
+    def wrong(self, x: Float[Array, "n ... c"]) -> Float[Array, "c ... n"]: ~SC203
+        return jnp.pad(x, [(0, 0), *self.dim * [(self.width, self.width)], (0, 0)])
+
+def filled(n: int) -> Float[Array, "2 n"]: ~SC203
+    return jnp.array([[0.0, 0.0]] * n)
+""",
 }
 
 

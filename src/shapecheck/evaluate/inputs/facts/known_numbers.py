@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import types
 from collections.abc import Callable, Mapping
@@ -61,6 +62,28 @@ def counts_turns(function: Callable[..., object], parameter: str) -> bool:
     """Whether a function has a loop of so many turns that Python runs: `for _ in range(steps)`."""
     found = function_parts(function)
     return found is not None and parameter in found.loop_bounds
+
+
+def repeats_items(function: Callable[..., object], parameter: str) -> bool:
+    """Whether a function, or the methods of a class, repeat a list so many times: `kernel_size=self.dim * [3]`."""
+    return parameter in _repetitions(inspect.unwrap(function))
+
+
+@functools.cache
+def _repetitions(function: Callable[..., object]) -> frozenset[str]:
+    """The parameters by which list displays are multiplied, and the attributes of `self` in a class."""
+    source = defining_source(function)
+    nodes = list(ast.walk(source.tree)) if source is not None else []
+    calls = (node for node in nodes if isinstance(node, ast.Call) and called_name(node.func)[0] in ("array", "asarray"))
+    arrays = {id(each) for call in calls for each in call.args}  # so many elements are an axis, and may be any number
+    found: set[str] = set()
+    for node in nodes:
+        if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult) or id(node) in arrays:
+            continue
+        for items, times in ((node.left, node.right), (node.right, node.left)):
+            if isinstance(items, ast.List | ast.Tuple):
+                found.add(ast.unparse(times).removeprefix("self."))
+    return frozenset(found)
 
 
 def holds_sizes(function: Callable[..., object], parameter: str, depth: int = _DEPTH) -> bool:

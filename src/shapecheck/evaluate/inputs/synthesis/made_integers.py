@@ -29,6 +29,7 @@ _SIZES: Final = (name_hints.CONSTRUCTOR_SIZES, name_hints.ODD_SIZES, name_hints.
 # By a factor that code does not multiply sizes by, so that no multiple of one is another by chance.
 _CHAINS: Final = tuple(tuple(least * 7**power for power in (3, 2, 1, 0)) for least in (48, 15, 16))
 _TURNS: Final = ((5, 6, 9), (7, 10, 11))  # few, since what is in the loop runs as often; a table may have an end, too
+_ITEMS: Final = ((2, 3), (3, 2))  # of a list that is repeated for each axis of an image
 ODD: Final = 1
 EVEN: Final = 2
 """Inventions, by which sizes they have: odd ones, and, where these do not divide, even ones again."""
@@ -63,6 +64,7 @@ class IntegerChoices:
         self._made = made
         self._used: set[int] = set()
         self.turns: set[str] = set()  # the names of those that count the turns of a loop that Python runs
+        self.items: set[str] = set()  # and of those that count how often a list is repeated
 
     @property
     def by_parameter(self) -> dict[str, int]:
@@ -116,6 +118,8 @@ class IntegerChoices:
         particular = name_hints.particular_sizes(name, self.invention)
         if name in self.turns and not particular:
             particular = _TURNS[self.invention % len(_TURNS)]
+        if name in self.items and not particular:
+            particular = _ITEMS[self.invention % len(_ITEMS)]
         if particular:
             taken = {size for other, size in self.chosen.items() if other != name}
             distinct = [size for size in particular if size not in taken]

@@ -25,7 +25,7 @@ from shapecheck.evaluate.inputs.facts import name_hints
 from shapecheck.evaluate.inputs.facts.body_shapes import NO_SHAPES, BodyShape, body_shapes, unpacked_parts
 from shapecheck.evaluate.inputs.facts.called_models import called_models
 from shapecheck.evaluate.inputs.facts.handed_parts import goes_elsewhere, is_used, parts_of
-from shapecheck.evaluate.inputs.facts.known_numbers import counts_turns, holds_sizes, number_kind
+from shapecheck.evaluate.inputs.facts.known_numbers import counts_turns, holds_sizes, number_kind, repeats_items
 from shapecheck.evaluate.inputs.facts.known_texts import known_texts, reaches_out
 from shapecheck.evaluate.inputs.facts.namesake_annotations import namesake_annotations
 from shapecheck.evaluate.inputs.facts.optimizer_calls import optimizer_role
@@ -158,6 +158,7 @@ class Synthesis:
             self.integers.constructs = constructing
         if not constructing:
             self.integers.turns |= {each.name for each in parameters if counts_turns(function, each.name)}
+        self.integers.items |= {each.name for each in parameters if repeats_items(function, each.name)}
         self._tie_integers(function, parameters, given, constructing)
         given = {**given, **self._named_holders(function, parameters, given, inner)}
         given = {**given, **self._size_holders(function, parameters, given, inner)}
