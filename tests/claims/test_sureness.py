@@ -152,6 +152,7 @@ def test_malformed_marked_comments(read, source, text):
         "# shape: (b,\n#  s)\ny = f(x)",
         "y = f(x)  # shape: [x.shape[0], *f(y)]",
         "# y = g(shape=(b,\ny = f(x)",
+        "y = f(x)  # input shape is (B,T,X_1, ..., X_dim,C)",
     ],
 )
 def test_what_is_not_malformed(read, source):

@@ -55,7 +55,9 @@ def find_malformed(text: str, continues: bool) -> MalformedShape | None:
     pieces = [piece.strip() for piece in inside.split(",")]
     if len(pieces) < 2 or not any(pieces) or not all(_is_nearly_dim(piece) for piece in pieces):
         return None
-    broken = next(piece for piece in pieces if parse_comment_dims(piece) is None or not piece)
+    broken = next((piece for piece in pieces if parse_comment_dims(piece) is None or not piece), None)
+    if broken is None:  # each alone is a dim: `X_1, ..., X_dim` are as many as somebody counts
+        return None
     reason = f"`{broken}` is no dim" if broken else "a dim is missing between two commas"
     return MalformedShape(start, end + 1, reason)
 

@@ -49,7 +49,7 @@ def proposals(outcome: TrialOutcome) -> list[tuple[str, str]]:
     numbers = {name: text for text, name in free.items()}
     # First the two sizes that stand in one place of the two shapes: a long message has too many pairs.
     pairs.sort(key=lambda tie: frozenset((numbers.get(tie[0], ""), numbers.get(tie[1], tie[1]))) not in opposite)
-    return list(dict.fromkeys(pairs))[:_MOST]
+    return list(dict.fromkeys([*_parts(failure.message, free), *pairs]))[:_MOST]
 
 
 def as_number(tie: tuple[str, str], outcome: TrialOutcome) -> tuple[str, str] | None:
@@ -79,6 +79,22 @@ def _solutions(outcome: TrialOutcome, numbers: Sequence[int]) -> Iterator[tuple[
                 if _computed_size(dim, {**chosen, name: size}) == wanted:
                     yield name, str(size)
                     break
+
+
+def _parts(message: str, free: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The size with which the one free axis of a failure to reshape goes into the numbers on the other side.
+
+    So the features that are split into `heads, head_dim` are as many as their product.
+    """
+    if not message.startswith(_RESHAPE):
+        return
+    for side, other in itertools.permutations([[str(size) for size in axes] for axes in _left_over(message)]):
+        named = [size for size in side if size in free]
+        if len(named) != 1 or any(size in free for size in other):
+            continue
+        wanted, rest = divmod(math.prod(map(int, other)), math.prod(int(size) for size in side if size not in free))
+        if not rest and wanted > 1:
+            yield free[named[0]], str(wanted)
 
 
 def _computed_size(dim: SymbolicDim, sizes: Mapping[str, int]) -> Size | None:

@@ -37,6 +37,24 @@ def share(x: Float[Array, "t d"], n_q: int, n_kv: int) -> Float[Array, "n_kv g"]
     grouped = scores.reshape(n_kv, n_q // n_kv, -1)  # (n_kv, g, t)
     return grouped.sum(-1).T
 """,
+    # no single integer is the size of the axis that is split: their product is
+    "product.py": """
+def split(x, heads: int, width: int):
+    # x: (b, t, d)
+    b, t, d = x.shape
+    y = x.reshape(b, t, heads, width)  # (b, t, heads, width)
+    return y.swapaxes(1, 2)  # (b, t, heads, width)  ~SC201
+
+def merge(x, heads, width):
+    \"\"\"Merges.
+
+    Args:
+        x: shape (b, t, head, width)
+        heads (int): how many
+        width (int): of each
+    \"\"\"
+    return x.reshape(*x.shape[:2], heads * width)  # (b, d, t)  ~SC201
+""",
 }
 
 

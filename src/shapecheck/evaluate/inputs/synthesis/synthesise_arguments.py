@@ -283,12 +283,20 @@ class Synthesis:
         """An integer parameter that is named as a dim is the size of that dim."""
         for parameter in parameters:
             name = parameter.name
-            if name not in self.assignment.free or annotation_of(function, name, parameter.annotation) is not int:
+            if name not in self.assignment.free or self._type_of(function, parameter) is not int:
                 continue
             size = given[name] if name in given else self._argument(function, parameter, None, constructing)
             size = parameter.default if size is MISSING else size
             if type(size) is int:
                 self.assignment.know(name, size)
+
+    def _type_of(self, function: Callable[..., object], parameter: inspect.Parameter) -> object:
+        """The annotation of a parameter, or the plain type that its docstring alone gives."""
+        annotation = annotation_of(function, parameter.name, parameter.annotation)
+        if annotation is not MISSING or parameter.default is not MISSING:
+            return annotation
+        hint = self.hints(function).get(parameter.name)
+        return _PLAIN_TYPES.get(hint.type, MISSING) if hint is not None else MISSING
 
     def _argument(
         self,
