@@ -142,9 +142,8 @@ def main() -> int:
     chosen = [package for package in findings.PACKAGES if package.name in names]
     if options.command == "list":
         for package in chosen:
-            print(
-                f"git clone {package.repository} DIR/{package.name} && git -C DIR/{package.name} checkout {package.origin}"
-            )
+            clone = f"git clone {package.repository} DIR/{package.name}"
+            print(f"{clone} && git -C DIR/{package.name} checkout {package.origin}")
         print(f"pip install {findings.REQUIREMENTS}")
         return 0
     reports, reaches, status = [], [], 0
