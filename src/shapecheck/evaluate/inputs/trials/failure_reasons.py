@@ -290,7 +290,7 @@ def _chains(filename: str, line: int) -> tuple[str, ...]:
 @functools.lru_cache(maxsize=256)  # a search for sizes fails on the same line again and again
 def _chains_in(source: str, line: int) -> tuple[str, ...]:
     """The names and attribute chains that the statement on a line of some source reads."""
-    tree = _parsed(source)
+    tree = _parse_source(source)
     statement = _statement(tree, line) if tree is not None else None
     if statement is None:
         return ()
@@ -307,7 +307,7 @@ def _chains_in(source: str, line: int) -> tuple[str, ...]:
 
 
 @functools.lru_cache(maxsize=4)
-def _parsed(source: str) -> ast.Module | None:
+def _parse_source(source: str) -> ast.Module | None:
     try:
         return ast.parse(source)
     except (SyntaxError, ValueError):
