@@ -167,8 +167,12 @@ class SizeSearch:
         return (loosen(found, self._attempts.run),)
 
     def _with_fields(self, deepest: TrialOutcome) -> TrialOutcome:
-        """The run where all names that the class's own arrays have too have the sizes of these, if it comes further."""
-        shared = deepest.bound_call.shared if deepest.bound_call is not None else ()
+        """The run where all names that the class's own arrays have too have the sizes of these, if it comes further.
+
+        So have those that integers are called by which made-up arguments are made of: `init_flow(key, dim)`.
+        """
+        bound_call = deepest.bound_call
+        shared = (*bound_call.shared, *bound_call.made_integers()) if bound_call is not None else ()
         ties = dict(deepest.trial.substitution.ties)
         new = tuple((name, size) for name, size in shared if name not in ties)
         if not new:

@@ -161,6 +161,88 @@ def mapped(rgb, sigma, steps):
     # rgb: [rays, samples, 3] ~unreached
     return jax.vmap(lambda sigma: weights(sigma, steps))(sigma) + rgb[..., 0]  # [rays, samples] ~unreached
 """,
+    # a list of the widths of layers, each of which follows what it meets
+    "widths.py": """
+def random_layer(m, n, key):
+    return jax.random.normal(key, (n, m)), jnp.zeros(n)
+
+def init_network_params(sizes, key):
+    keys = jax.random.split(key, len(sizes))
+    return [random_layer(m, n, k) for m, n, k in zip(sizes[:-1], sizes[1:], keys)]
+
+def predict(params, image):
+    # image: [pixels]
+    for w, b in params[:-1]:
+        image = jax.nn.relu(w @ image + b)
+    w, b = params[-1]
+    return w @ image + b  # [classes]
+
+def accuracy(params, images, targets):
+    # images: [batch, 784], targets: [batch, classes]
+    logits = jax.vmap(predict, in_axes=(None, 0))(params, images)  # [batch, classes]
+    wrong = logits.argmax(axis=0)  # [batch] ~SC201
+    return (logits * targets).mean()
+
+def crossed(params, images):
+    # images: [batch, 784] ~unreached
+    (w, b), *_ = params
+    return images.T @ w ~SC305
+""",
+    # each called after what uses it, and its integers after the sizes of what that takes
+    "after_users.py": """
+def init_mlp(key, sizes):
+    return [(jnp.zeros((i, o)), jnp.zeros(o)) for i, o in zip(sizes[:-1], sizes[1:])]
+
+def mlp(params, x):
+    for w, b in params:
+        x = jnp.tanh(x @ w + b)
+    return x
+
+def init_coupling(key, dim, hidden):
+    return init_mlp(key, [dim // 2, hidden, dim])
+
+def init_flow(key, dim, hidden, n_layers):
+    return [init_coupling(k, dim, hidden) for k in jax.random.split(key, n_layers)]
+
+def coupling_forward(params, x):
+    # x: [batch, dim]
+    front, back = jnp.split(x, 2, axis=-1)  # [batch, dim//2], [batch, dim//2]
+    shift, scale = jnp.split(mlp(params, front), 2, axis=-1)
+    wrong = scale.sum(axis=-1)  # [dim] ~SC201
+    return jnp.concatenate([front, back * jnp.exp(scale) + shift], axis=-1)  # [batch, dim]
+
+def flow_forward(params, x):
+    # x: [batch, dim]
+    for p in params:
+        x = coupling_forward(p, x)
+    return x  # [batch, dim]
+
+def log_prob(params, x):
+    # x: [batch, dim]
+    return (flow_forward(params, x) ** 2).sum(axis=-1)  # [batch]
+""",
+    # an optimizer, and its state, however it is handed on
+    "optimizers.py": """
+def init_params(key):
+    return {"w": jnp.zeros((3, 4))}
+
+def update(params, opt_state, tx, x):
+    # x: [batch, 3]
+    grads = jax.grad(lambda p: (x @ p["w"]).mean())(params)
+    updates, opt_state = tx.update(grads, opt_state, params)
+    y = x @ updates["w"]  # [batch, 4]
+    wrong = x @ updates["w"]  # [4, batch] ~SC201
+    return params, opt_state
+
+def train(params, opt_state, tx, xs):
+    # xs: [steps, batch, 3]
+    def step(carry, x):
+        carry = update(*carry, tx, x)
+        return carry, (x @ carry[0]["w"]).sum(axis=-1)  # [batch]
+    (params, _), sums = jax.lax.scan(step, (params, tx.init(params)), xs)
+    params, opt_state = update(params, opt_state, tx, xs[0])
+    return sums  # [batch, steps] ~SC201
+""",
     "numbers.py": """
 def rollout(x, horizon):
     # x: [batch, dim]

@@ -90,7 +90,7 @@ class FunctionParts:
             yield each.value, inner if is_known else None, each.arg or ""
 
     def _callee(self, call: ast.Call) -> types.FunctionType | None:
-        function = _without_transformation(call.func)
+        function = without_transformation(call.func)
         called = self._module.get(function.id) if isinstance(function, ast.Name) else None
         inner = inspect.unwrap(called) if callable(called) else None
         if isinstance(inner, types.FunctionType) and inner.__globals__ is self._module:
@@ -155,7 +155,7 @@ def is_used(function: Callable[..., object], parameter: str, made: Container[str
     return found is None or found.is_used(parameter, made)
 
 
-def _without_transformation(function: ast.expr) -> ast.expr:
+def without_transformation(function: ast.expr) -> ast.expr:
     """What is called, inside of transformations that hand on their arguments as they are: `jax.grad(loss)(params)`."""
     while isinstance(function, ast.Call) and function.args:
         if not hands_on_arguments(called_name(function.func)[0]):

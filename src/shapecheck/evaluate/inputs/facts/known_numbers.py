@@ -1,7 +1,7 @@
 """Whether a parameter that nothing describes takes a number, as its function's code uses it.
 
 `range(n)`, `jnp.zeros((n, 3))`, `x[:n]` and `jax.nn.one_hot(x, n)` take an integer; what code only computes with,
-`x * scale`, is a number or an array. Only source is read.
+`x * scale`, is a number or an array. `zip(sizes[:-1], sizes[1:])` takes the widths of layers. Only source is read.
 """
 
 from __future__ import annotations
@@ -63,6 +63,104 @@ def counts_turns(function: Callable[..., object], parameter: str) -> bool:
     return found is not None and parameter in found.loop_bounds
 
 
+def holds_sizes(function: Callable[..., object], parameter: str, depth: int = _DEPTH) -> bool:
+    """Whether a parameter is a sequence of sizes, such as the widths of layers: `zip(sizes[:-1], sizes[1:])`."""
+    own = inspect.getattr_static(function, "__init__") if isinstance(function, type) else inspect.unwrap(function)
+    own = getattr(own, "__func__", own)
+    source = defining_source(own)
+    if source is None or not isinstance(own, types.FunctionType):
+        return False
+    around = {child: node for node in ast.walk(source.tree) for child in ast.iter_child_nodes(node)}
+    sequences = {parameter, *_joined_from(source.tree, parameter)}
+    names = [node for node in ast.walk(source.tree) if isinstance(node, ast.Name)]
+    used = [node for node in names if node.id in sequences and isinstance(node.ctx, ast.Load)]
+    if any(node.id == parameter and not isinstance(node.ctx, ast.Load) for node in names):
+        return False
+    if any(_is_no_sequence_of_numbers(node, around) for node in used):
+        return False
+    module = own.__globals__
+    for node in used:
+        outer = around.get(node)
+        if isinstance(outer, ast.Subscript) and node is outer.value:
+            if isinstance(outer.slice, ast.Slice):
+                if _is_paired(outer, around) or _gives_sizes(outer, source.tree, around, module, depth):
+                    return True
+            elif _kind(outer, around, module, depth) == "integer":
+                return True
+        elif _gives_sizes(node, source.tree, around, module, depth):
+            return True
+        elif isinstance(outer, ast.Call) and node in outer.args and depth and node.id == parameter:
+            inner = _callee(outer, module)
+            names_there = list(inspect.signature(inner).parameters) if inner is not None else []
+            place = outer.args.index(node)
+            if inner is not None and place < len(names_there) and holds_sizes(inner, names_there[place], depth - 1):
+                return True
+    return False
+
+
+def _joined_from(tree: ast.AST, parameter: str) -> set[str]:
+    """The variables that are longer sequences with its items: `sizes = [n_in, *hidden, n_out]`."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+            continue
+        todo, names = [node.value], set[str]()
+        while todo:
+            each = todo.pop()
+            if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Add):
+                todo += [each.left, each.right]
+            elif isinstance(each, (ast.List, ast.Tuple)):
+                todo += [item.value for item in each.elts if isinstance(item, ast.Starred)]
+            elif isinstance(each, ast.Call) and called_name(each.func)[0] in ("list", "tuple") and each.args:
+                todo.append(each.args[0])
+            elif isinstance(each, ast.Name) and each is not node.value:
+                names.add(each.id)
+        if parameter in names:
+            found.add(node.targets[0].id)
+    return found
+
+
+def _is_no_sequence_of_numbers(node: ast.Name, around: Mapping[ast.AST, ast.AST]) -> bool:
+    """Whether a sequence of numbers could not be used so: `x.shape`, `x["w"]`, `x[:, 0]`, `sizes[0]["w"]`."""
+    outer = around.get(node)
+    if isinstance(outer, ast.Attribute):
+        return True
+    if not isinstance(outer, ast.Subscript) or node is not outer.value:
+        return False
+    index = outer.slice
+    is_text = isinstance(index, ast.Constant) and not isinstance(index.value, int)
+    return is_text or isinstance(index, ast.Tuple) or isinstance(around.get(outer), (ast.Attribute, ast.Subscript))
+
+
+def _is_paired(part: ast.Subscript, around: Mapping[ast.AST, ast.AST]) -> bool:
+    """Whether it is one of the two in `zip(sizes[:-1], sizes[1:])`."""
+    call = around.get(part)
+    if not isinstance(call, ast.Call) or called_name(call.func)[0] != "zip":
+        return False
+    texts = {ast.unparse(each) for each in call.args}
+    name = ast.unparse(part.value)
+    return bool({f"{name}[:-1]", name} & texts) and f"{name}[1:]" in texts
+
+
+def _gives_sizes(
+    sequence: ast.expr, tree: ast.AST, around: Mapping[ast.AST, ast.AST], module: Mapping[str, object], depth: int
+) -> bool:
+    """Whether a loop over the items uses them as integers: `for width in widths: x = dense(width)(x)`."""
+    outer, target = around.get(sequence), None
+    index = -1  # in the tuples that the loop is over
+    if isinstance(outer, ast.Call) and sequence in outer.args and called_name(outer.func)[0] in ("enumerate", "zip"):
+        index = outer.args.index(sequence) + (called_name(outer.func)[0] == "enumerate")
+        outer = around.get(outer)
+    if isinstance(outer, (ast.For, ast.comprehension)):
+        target = outer.target
+        if index >= 0:
+            target = target.elts[index] if isinstance(target, ast.Tuple) and index < len(target.elts) else None
+    if not isinstance(target, ast.Name):
+        return False
+    uses = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == target.id and isinstance(n.ctx, ast.Load)]
+    return any(_kind(each, around, module, depth) == "integer" for each in uses)
+
+
 def _kind(node: ast.expr, around: Mapping[ast.AST, ast.AST], module: Mapping[str, object], depth: int) -> Kind:
     """What one use of the parameter says."""
     top: ast.AST = node
@@ -105,10 +203,16 @@ def _is_for_layer(node: ast.expr, around: Mapping[ast.AST, ast.AST]) -> bool:
 
 def _handed_on(call: ast.Call, place: int | str, module: Mapping[str, object], depth: int) -> Kind:
     """What a function of the same module says of the parameter that it is handed on to."""
-    inner = module.get(call.func.id) if isinstance(call.func, ast.Name) else None
-    inner = inspect.unwrap(inner) if callable(inner) else None
-    if not depth or not isinstance(inner, types.FunctionType) or inner.__globals__ is not module:
+    inner = _callee(call, module)
+    if not depth or inner is None:
         return ""
     parameters = list(inspect.signature(inner).parameters)
     name = place if isinstance(place, str) else parameters[place] if place < len(parameters) else ""
     return number_kind(inner, name, depth - 1) if name in parameters else ""
+
+
+def _callee(call: ast.Call, module: Mapping[str, object]) -> types.FunctionType | None:
+    """The function of the same module that is called."""
+    inner = module.get(call.func.id) if isinstance(call.func, ast.Name) else None
+    inner = inspect.unwrap(inner) if callable(inner) else None
+    return inner if isinstance(inner, types.FunctionType) and inner.__globals__ is module else None

@@ -2,7 +2,8 @@
 
 Plain JAX code keeps parameters and states in dicts and tuples, which nobody annotates. What makes them stands in the
 same file mostly, and says so: it returns a dict with the keys that are looked up, or what it returns is assigned to a
-variable of the parameter's name, or it is called after it. Here source is only read.
+variable of the parameter's name, or it is called after that, or after what uses it (`init_coupling` for
+`coupling_forward`). Here source is only read.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ import types
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from shapecheck.evaluate.inputs.facts.handed_parts import without_transformation
 from shapecheck.evaluate.inputs.facts.parameter_facts import is_variable
 from shapecheck.evaluate.inputs.facts.source_reads import note_module_read
 
+_MOST_USERS = 12  # functions that are looked through for one parameter
 _DEPTH = 4  # functions that hand a parameter on to each other
 _VERBS = r"(?:init|initial|initiali[sz]e|make|create|build|new|get|random|default|empty|reset)"
 _PARAMETERS = re.compile(r"(?:^|_)(?:params?|parameters|weights|variables)$")
@@ -25,6 +28,11 @@ _PARAMETERS = re.compile(r"(?:^|_)(?:params?|parameters|weights|variables)$")
 _HANDED_ABOUT = re.compile(
     rf"{_PARAMETERS.pattern}|(?:^|_)(?:states?|carry|cache|memory|buffer|model|net|network|cfg|config)$"
 )
+# Of a function's name, what does not tell what it is that is applied.
+_APPLYING = frozenset(
+    {"apply", "forward", "fwd", "fn", "call", "predict", "step", "loss", "update", "block", "layer", "model", "batched"}
+)
+_INITIAL = r"(?:init|initial|initiali[sz]e)"
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -115,12 +123,17 @@ class _ModuleSource:
                 return
         if keys:
             return  # what lacks them would not do
+        if _PARAMETERS.search(parameter):
+            after = [(name, -1) for name in self._called_after_users(definitions, parameter)]
+            if found := list(self._usable(after, function, parameter, sure=len(after) == 1)):
+                yield from found
+                return
         assigned = list(dict.fromkeys(self.assigned.get(parameter, ())))
         is_one = _HANDED_ABOUT.search(parameter) is not None
         found = list(self._usable(assigned, function, parameter, sure=is_one and len(assigned) == 1))
         yield from found
         if not found:
-            named = [(name, -1) for name in self._called_after(parameter)]
+            named = [(name, -1) for name in self._without_parts(self._called_after(parameter))]
             yield from self._usable(named, function, parameter, sure=is_one and len(named) == 1)
 
     def _usable(
@@ -153,7 +166,45 @@ class _ModuleSource:
             found = [name for name in self.functions if re.fullmatch(pattern, name)]
             if found:
                 return found
+        return self._other_initial() if _PARAMETERS.search(parameter) else []
+
+    def _called_after_users(self, definitions: Sequence[_Function], parameter: str) -> list[str]:
+        """Functions such as `init_coupling` for `coupling_forward`, or for what that one hands its parameter on to."""
+        todo, seen = [(each, parameter) for each in definitions], set[str]()
+        for definition, name in todo:
+            if definition.name in seen or len(seen) > _MOST_USERS:
+                continue
+            seen.add(definition.name)
+            found = [each for each in self.functions if _is_called_after(each, definition.name)]
+            if found:
+                return found
+            todo += self._receivers(definition, name)
         return []
+
+    def _receivers(self, definition: _Function, parameter: str) -> Iterator[tuple[_Function, str]]:
+        """The functions of the module that a function hands the whole of a parameter on to, as that parameter there."""
+        for node in ast.walk(definition):
+            if isinstance(node, ast.Call):
+                called = without_transformation(node.func)
+                inner = self.functions.get(called.id) if isinstance(called, ast.Name) else None
+                if inner is not None:
+                    yield from ((inner, name) for name in _parameters_given(inner, node, parameter))
+
+    def _other_initial(self) -> list[str]:
+        """Functions such as `init_mlp` where no function is called `mlp`: of several the one that calls the others."""
+        initial = [name for name in self.functions if re.fullmatch(rf"_?(?:{_INITIAL}_\w+|\w+_{_INITIAL})", name)]
+        is_anothers = {each for each in initial for name in self.functions if _is_called_after(each, name)}
+        return self._without_parts([each for each in initial if each not in is_anothers])
+
+    def _without_parts(self, names: Sequence[str]) -> list[str]:
+        """Those that none of the others calls."""
+        called = {
+            node.func.id
+            for name in names
+            for node in ast.walk(self.functions[name])
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id != name
+        }
+        return [name for name in names if name not in called] or list(names)
 
     def _keys(self, definition: _Function, parameter: str, depth: int) -> frozenset[str]:
         """The texts by which a function, and what it hands the parameter on to, looks something up in it."""
@@ -174,6 +225,20 @@ class _ModuleSource:
 
 
 _sources: dict[str, _ModuleSource] = {}
+
+
+def _is_called_after(maker: str, user: str) -> bool:
+    """Whether a function is called as what makes another's parameters: `init_coupling`, `mlp_init`, `init_nerf_params`.
+
+    The words `forward` or `apply` of the user's name do not count.
+    """
+    if maker == user:
+        return False
+    stem = re.sub(rf"^_?{_VERBS}_|_{_INITIAL}$", "", maker)
+    stem = re.sub(r"_(?:params?|parameters|weights|variables)$", "", stem)
+    words = user.strip("_").split("_")
+    plain = "_".join(word for word in words if word not in _APPLYING)
+    return stem != maker and bool(plain) and stem in (plain, user)
 
 
 def _returned_keys(definition: _Function) -> dict[int, frozenset[str]]:

@@ -25,9 +25,10 @@ from shapecheck.evaluate.inputs.facts import name_hints
 from shapecheck.evaluate.inputs.facts.body_shapes import NO_SHAPES, BodyShape, body_shapes, unpacked_parts
 from shapecheck.evaluate.inputs.facts.called_models import called_models
 from shapecheck.evaluate.inputs.facts.handed_parts import goes_elsewhere, is_used, parts_of
-from shapecheck.evaluate.inputs.facts.known_numbers import counts_turns, number_kind
+from shapecheck.evaluate.inputs.facts.known_numbers import counts_turns, holds_sizes, number_kind
 from shapecheck.evaluate.inputs.facts.known_texts import known_texts, reaches_out
 from shapecheck.evaluate.inputs.facts.namesake_annotations import namesake_annotations
+from shapecheck.evaluate.inputs.facts.optimizer_calls import optimizer_role
 from shapecheck.evaluate.inputs.facts.random_keys import admits_key
 from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     MISSING,
@@ -50,6 +51,7 @@ from shapecheck.evaluate.inputs.project.user_examples import check_names
 from shapecheck.evaluate.inputs.synthesis.arrange_parts import arrange_parts
 from shapecheck.evaluate.inputs.synthesis.made_callables import protocol_call
 from shapecheck.evaluate.inputs.synthesis.made_integers import AS_CALLED, DEFAULTS_KEPT, OVER_NONE, IntegerChoices
+from shapecheck.evaluate.inputs.synthesis.made_optimizer import MadeOptimizer
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError, ValueSynthesis
 from shapecheck.evaluate.inputs.trials import abstract_call
 from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall
@@ -63,6 +65,7 @@ from shapecheck.worker.messages.plans import ParameterSpec
 
 _PLAIN_TYPES: Final[Mapping[str, type]] = {each.__name__: each for each in (bool, float, int, str)}  # of docstrings
 _DEPTH = 6
+_LAYERS = 3  # widths of a sequence of layers that is made up: two layers
 SUPPLIED: Final = object()
 """Given in the place of an argument: one is made, though it may be left out."""
 
@@ -350,8 +353,14 @@ class Synthesis:
                 raise CannotSynthesiseError(f"`{name}: str` has no default")
             if not name_hints.is_place(name) and (called := self._as_called(function, name, only=str)) is not MISSING:
                 return called
+        if described is None and not constructing and not is_array_type(annotation):
+            role = optimizer_role(function, name)
+            if role:
+                return MadeOptimizer() if role == "optimizer" else ()
         is_open = annotation in (MISSING, Any) or holds_anything(annotation)
         if isinstance(described, BodyShape):
+            if annotation in (MISSING, Any) and holds_sizes(function, name):
+                return self._sizes(function, name)
             if annotation in (MISSING, Any) and number_kind(function, name) == "integer":
                 return self.integers.choose(name)
             if not looks_up_keys(function, name):
@@ -394,6 +403,8 @@ class Synthesis:
         constructing: bool,
     ) -> tuple[object, ...]:
         """What nothing describes, as the body and other code of the project take it; nothing if they do not tell."""
+        if holds_sizes(function, name):
+            return (self._sizes(function, name),)
         kind = number_kind(function, name)
         if kind == "integer" or (kind and constructing):  # constructors mostly compute with sizes
             return (self.integers.choose(name),)
@@ -416,6 +427,12 @@ class Synthesis:
                 self.values.invent("value", name, f"one {cls.__name__}")
                 return (made,)
         return (self.values.number_or_array(name),) if kind and is_beside_others else ()
+
+    def _sizes(self, function: Callable[..., object], name: str) -> list[int]:
+        """The widths of layers: as many as a call writes, else three, each of its own."""
+        written = [each for each in self.call_sites.values(function, name) if isinstance(each, (list, tuple))]
+        number = next((len(each) for each in written if each and all(type(size) is int for size in each)), _LAYERS)
+        return [self.integers.choose(f"{name}[{index}]") for index in range(number)]
 
     def _of_parts(
         self, function: Callable[..., object], name: str, said: Mapping[str, ParameterSpec | BodyShape]

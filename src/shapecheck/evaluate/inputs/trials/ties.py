@@ -90,8 +90,8 @@ class CallSignature:
         return any(is_variadic(dim) for array in self.arrays for dim in parse_spec(array.spec).dims[1:])
 
     def distinguishes(self, first: str, second: str) -> bool:
-        """Whether one claim names both."""
-        return any(first in names and second in names for names in self._all())
+        """Whether one claim names both, which are two."""
+        return first != second and any(first in names and second in names for names in self._all())
 
     def uses(self, name: str) -> bool:
         """Whether some claim uses the name."""

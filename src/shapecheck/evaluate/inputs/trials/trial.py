@@ -93,6 +93,11 @@ class BoundCall:
         """All sizes of the trial."""
         return Sizes(dict(self.chosen), self.integers, self.arguments, self.own | self.lengths, dict(self.shared))
 
+    def made_integers(self) -> tuple[tuple[str, str], ...]:
+        """The free names that integers are called by too of which instances in arguments are made, with these sizes."""
+        made = {place.rpartition(".")[2]: str(size) for place, size in self.options.integers.items()}
+        return tuple((name, made[name]) for name, _ in self.chosen if name in made)
+
     def tie_candidates(self) -> tuple[int, ...]:
         """The sizes that a free name may be tied to."""
         return tuple(dict.fromkeys(size for size in self.integers.values() if size > 2))
