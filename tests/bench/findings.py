@@ -864,9 +864,11 @@ def write_data(path: Path, rows: Iterable[Row]) -> None:
             file.write("\t".join(str(value) for value in asdict(row).values()) + "\n")
 
 
-def check(package: Package, sources: Path, python: Path, budget: float, kept: Path) -> None:
+def check(
+    package: Package, sources: Path, python: Path, budget: float, kept: Path, options: Sequence[str] = ()
+) -> None:
     """Run shapecheck over one package, as a user would, from its checkout, and keep the report and the seconds."""
-    command = [sys.executable, "-m", "shapecheck", "check", package.checked, "--python", str(python)]
+    command = [sys.executable, "-m", "shapecheck", "check", package.checked, "--python", str(python), *options]
     command += ["--jobs", "1", "--budget", str(budget), "--no-cache", "--quiet", "--output-format", "json"]
     start = time.perf_counter()
     done = subprocess.run(command, cwd=run_folder(package, sources), capture_output=True, text=True, check=False)

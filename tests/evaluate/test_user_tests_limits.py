@@ -183,3 +183,29 @@ def test_a_file_of_tests_that_computes_for_long_on_import_costs_no_more_than_the
     assert (cut.collected, cut.ok, cut.problems) == (1, 1, (late,))
     hurry.touch()
     assert tests(120.0) == TestCounts(collected=3, ok=3)  # what was cut is not taken for all that there is
+
+
+def test_a_program_that_computes_for_long_on_import_leaves_time_for_what_libraries_hold(tmp_path: Path) -> None:
+    claimed = "def f(x):  # x: (n,)\n    return x * 2  # (n,)\n"
+    files = {
+        "pyproject.toml": "",
+        "zoo.py": claimed,
+        "demos/long.py": f"import time\n\ntime.sleep(600)\n\n{claimed}",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    with contextlib.chdir(tmp_path):
+        report = check([tmp_path], load([tmp_path], flags={"cache": False, "jobs": 1, "budget": 30.0, "tests": []}))
+    assert {each.path for each in report.unreached} == {"demos/long.py"}
+    assert {each.reason for each in report.unreached} == {"the time for the whole run was over (--budget)"}
+
+
+def test_an_entry_that_takes_long_leaves_time_for_those_behind_it(tmp_path: Path) -> None:
+    slow = "import time\n\ndef slow(x):  # x: (n,)\n    time.sleep(600)\n    return x  # (n,)\n"
+    quick = "".join(f"\n\ndef f{number}(x):  # x: (n,)\n    return x * 2  # (n,)\n" for number in range(30))
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "m.py").write_text(slow + quick)
+    with contextlib.chdir(tmp_path):
+        report = check([tmp_path], load([tmp_path], flags={"cache": False, "jobs": 1, "budget": 24.0}))
+    assert {each.line for each in report.unreached} == {3, 5}

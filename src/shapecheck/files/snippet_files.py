@@ -8,11 +8,11 @@ from pathlib import Path
 
 from shapecheck.files.discovery import discover, project_root
 from shapecheck.files.notebook_source import SUFFIX
+from shapecheck.model.location import SCRIPT_FOLDERS
 
 DOCUMENTS = (".md", ".markdown", ".rst")
 """How the names of documents end."""
 _DOCS = ("docs", "doc", "documentation")
-_SCRIPTS = ("examples", "example", "scripts", "tutorials", "tutorial", "notebooks", "demos", "demo")
 _LARGEST = 4_000_000  # bytes: a notebook with pictures
 _MOST = 400  # files of one project
 
@@ -28,7 +28,7 @@ def find_snippet_files(files: Sequence[Path], exclude: Sequence[str] = (), root:
         top = [file for suffix in DOCUMENTS for file in sorted(project.glob(f"*{suffix}")) if file.is_file()]
         top.sort(key=lambda file: not file.name.lower().startswith("readme"))
         docs = [project / name for name in _DOCS if (project / name).is_dir()]
-        scripts = [project / name for name in _SCRIPTS if (project / name).is_dir()]
+        scripts = [project / name for name in SCRIPT_FOLDERS if (project / name).is_dir()]
         beside = [
             *discover(docs, exclude, root, suffixes=(*DOCUMENTS, SUFFIX)),
             *discover(scripts, exclude, root, suffixes=(*DOCUMENTS, ".py", SUFFIX)),

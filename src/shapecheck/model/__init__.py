@@ -72,7 +72,7 @@ _FILES = {
         "Verdict",
         "VerifiedClaim",
     ),
-    "location": ("FunctionKey", "Point", "Position", "Span", "is_test_file"),
+    "location": ("FunctionKey", "Point", "Position", "Span", "is_program", "is_test_file"),
     "observation": (
         "ArrayValue",
         "Call",

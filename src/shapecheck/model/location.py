@@ -9,6 +9,8 @@ Point = tuple[int, int]
 """Where a syntax node begins: its line from 1, its column in UTF-8 bytes from 0."""
 FunctionKey = tuple[str, int]
 """A function by its file, as messages show it, and the index of its scope there."""
+SCRIPT_FOLDERS = ("examples", "example", "scripts", "tutorials", "tutorial", "notebooks", "demos", "demo")
+"""Where projects keep programs that show how they are called."""
 
 
 @dataclass(frozen=True)
@@ -35,3 +37,8 @@ def is_test_file(path: str) -> bool:
     """Whether a file has a name that pytest takes for one of tests."""
     name = os.path.basename(path)
     return name.startswith("test_") or name.endswith("_test.py")
+
+
+def is_program(path: str) -> bool:
+    """Whether a file is run rather than imported, by its name and place: of tests, an example, a notebook."""
+    return is_test_file(path) or ".ipynb" in path or not {*SCRIPT_FOLDERS}.isdisjoint(path.split("/")[:-1])

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import time
 from collections.abc import Container, Iterable, Mapping, Sequence
 
-from shapecheck.model import PRINTING, SNIPPET, Call, Evaluation, FunctionKey, Point, is_left_out, is_test_file, weakest
+from shapecheck.model import (
+    PRINTING,
+    SNIPPET,
+    Call,
+    Evaluation,
+    FunctionKey,
+    Point,
+    is_left_out,
+    is_program,
+    is_test_file,
+    weakest,
+)
 from shapecheck.worker.messages.entry_messages import (
     AbsentImport,
     AskImportEffects,
@@ -26,6 +38,8 @@ from shapecheck.worker.worker_client import RequestTimeoutError, WorkerEndedErro
 _USERS = ("example", "config", "script")  # what the user asked for is never cut
 _SQUEEZED = 0.5  # the part of its time after which an entry may have left out something for want of more
 _LEAST = 2.0  # seconds that an entry, or an import, gets which is begun at all
+_OF_PROGRAMS, _OF_PROGRAM = 0.5, 0.125  # of the time that libraries leave: to import all programs, and one of them
+_OF_ENTRY = 0.25  # of the time that is left, where many entries wait
 CUT = "the time for the whole run was over (--budget)"
 """Why something was not evaluated."""
 Scopes = set[FunctionKey]
@@ -114,9 +128,18 @@ class EntryPhase:
         """Import all modules, and list what can be evaluated."""
         conduct = self.conduct
         to_import = [p for p in conduct.plans if p.path in conduct.to_import]
-        # Files of tests last: some compute for long when they are imported, and their tests were evaluated before.
-        for plan in sorted(to_import, key=lambda each: is_test_file(each.path)):
-            if plan.file not in conduct.culprits and not self._import(worker, plan):
+        # Programs last, of these the tests, which were evaluated before: some compute for long when they are imported.
+        ordered = sorted(to_import, key=lambda each: (is_program(each.path), is_test_file(each.path)))
+        programs = [plan for plan in ordered if is_program(plan.path)]
+        until, longest = self.deadline, math.inf
+        for plan in ordered:
+            if programs and plan is programs[0] and len(programs) < len(ordered):
+                now = time.monotonic()  # what the libraries hold is to be evaluated in half of what is left
+                longest = (self.deadline - now) * _OF_PROGRAM
+                until = now + (self.deadline - now) * _OF_PROGRAMS
+            if plan.file in conduct.culprits:
+                continue
+            if not self._import(worker, plan, min(until, time.monotonic() + longest)):
                 return False
         try:
             entries = worker.ask(ListEntries(), conduct.timeout).entries
@@ -156,11 +179,11 @@ class EntryPhase:
                 self.conduct.result.cut += 1
                 self._accept(index, (entry.not_evaluated(reason),))
 
-    def _import(self, worker: WorkerHandle, plan: ModulePlan) -> bool:
-        """Import a module, if there is time for it; false if that ended the worker."""
+    def _import(self, worker: WorkerHandle, plan: ModulePlan, until: float) -> bool:
+        """Import a module, if there is time for it `until` then; false if that ended the worker."""
         conduct, limit = self.conduct, self.conduct.timeout
         if anew := plan.path not in self.loaded:
-            left = self.deadline - time.monotonic()
+            left = until - time.monotonic()
             with conduct.lock:
                 conduct.step(f"importing {plan.name}")
                 if left <= 0:
@@ -175,7 +198,7 @@ class EntryPhase:
             return True
         except WorkerEndedError as error:
             with conduct.lock:
-                late = anew and limit < conduct.timeout and time.monotonic() > self.deadline
+                late = anew and limit < conduct.timeout and time.monotonic() > until
                 conduct.blame(error.executing or plan.path, plan, CUT if late else error.reason)
             return False
         with conduct.lock:
@@ -235,7 +258,7 @@ class EntryPhase:
     def perform(self, worker: WorkerHandle, task: int) -> None:
         """Evaluate one entry."""
         entry = (self.entries or ())[task]
-        left = self.conduct.timeout if entry.origin in _USERS else max(self.deadline - time.monotonic(), _LEAST)
+        left = self.conduct.timeout if entry.origin in _USERS else max(self._time_for_one(), _LEAST)
         limit, began = min(self.conduct.timeout, left), time.monotonic()
         try:
             answer = worker.ask(EvaluateEntry(key=entry.key, seconds=left), limit)
@@ -255,6 +278,11 @@ class EntryPhase:
                 else:
                     self.conduct.memory.store_entry(entry, (answer.runs, answer.touched, ""), reads=answer.reads)
             self._accept(task, answer.runs, answer.touched)
+
+    def _time_for_one(self) -> float:
+        """How long the next entry may take, so that one which takes long leaves something to those behind it."""
+        left = self.deadline - time.monotonic()
+        return max(left * _OF_ENTRY, left - _LEAST * (len(self.entries or ()) - self.next))
 
     def on_worker_end(self, task: int, error: WorkerEndedError) -> None:
         """An entry ended the worker."""

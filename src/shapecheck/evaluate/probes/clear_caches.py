@@ -17,6 +17,7 @@ from shapecheck.evaluate.probes.ast_probes import HANDLE
 from shapecheck.evaluate.probes.unhashable_arguments import CACHES
 
 _MOST = 8  # decorators around each other
+_PLAIN = frozenset({type(None), bool, int, float, str, tuple, dict, list, ModuleType})
 
 
 class _Cache(Protocol):
@@ -33,6 +34,8 @@ def forget() -> None:
         for value in list(names.values()):
             owned = issubclass(type(value), type) and vars(value).get("__module__") == names.get("__name__")
             for part in (value, *(list(vars(value).values()) if owned else ())):
+                if type(part) in _PLAIN or (type(part) is FunctionType and not part.__dict__):
+                    continue  # nearly all of them, and this is done before each evaluation
                 for cached in _find_caches(part):
                     cached.cache_clear()
 

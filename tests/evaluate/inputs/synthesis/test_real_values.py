@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import jax
+import jax.numpy as jnp
 import pytest
+
+from shapecheck.evaluate.inputs.synthesis.real_values import TooExpensiveError, with_values
 
 HEAD = """
 from __future__ import annotations
@@ -115,3 +119,9 @@ def written(x: Float[Array, "n"]) -> Float[Array, "n"]:
 """
     found = check_folder({"written.py": HEAD + text}).cases["written.py"]
     assert (9, "unreached") in found.actual, found.details
+
+
+def test_arrays_of_more_elements_than_an_integer_of_numpy_can_count_are_too_large():
+    huge = jax.ShapeDtypeStruct((2**20, 2**15, 2**15, 2**15), jnp.float32)
+    with pytest.raises(TooExpensiveError):
+        with_values(1, ())(lambda arrays: None, [huge])

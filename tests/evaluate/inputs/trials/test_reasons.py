@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from shapecheck.evaluate.inputs.trials import failure_reasons
 from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error
 
 HEAD = """
@@ -183,3 +184,12 @@ def test_what_does_not_fit_is_in_the_last_line_of_einops() -> None:
     assert describe_error(error).endswith(
         'pattern "(a b) -> a b": Shape mismatch, can\'t divide axis of length 7 in chunks of 2'
     )
+
+
+def test_a_file_is_parsed_once_however_often_its_code_fails(tmp_path):
+    file = tmp_path / "module.py"
+    file.write_text("def f(x, y):\n    z = x @ self.weight\n    return z + y.T\n")
+    before = failure_reasons._parse_source.cache_info().misses
+    chains = [failure_reasons._chains(str(file), line) for line in (2, 3, 2)]
+    assert chains == [("x", "self.weight"), ("z", "y"), ("x", "self.weight")]
+    assert failure_reasons._parse_source.cache_info().misses == before + 1

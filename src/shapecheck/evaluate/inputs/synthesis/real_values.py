@@ -5,6 +5,7 @@ The values are made up, and there are two kinds of them: what follows from one a
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 
@@ -35,7 +36,7 @@ def with_values(kind: int, folders: Iterable[str]) -> Evaluate:
     protected = tuple(folders)
 
     def evaluate(function: Callable[..., object], structs: Sequence[jax.ShapeDtypeStruct]) -> None:
-        if sum(int(np.prod(struct.shape)) for struct in structs) > _LARGEST:
+        if sum(math.prod(struct.shape) for struct in structs) > _LARGEST:
             raise TooExpensiveError("its arrays are too large to be computed")
         try:
             with time_limit(_SECONDS, of_processor=True), read_only(os.devnull, protected, alone=True):
@@ -48,9 +49,9 @@ def with_values(kind: int, folders: Iterable[str]) -> Evaluate:
 
 def _array(struct: jax.ShapeDtypeStruct, kind: int) -> object:
     if jnp.issubdtype(struct.dtype, jax.dtypes.extended):
-        keys = jax.random.split(jax.random.key(kind), int(np.prod(struct.shape)))
+        keys = jax.random.split(jax.random.key(kind), math.prod(struct.shape))
         return keys.reshape(struct.shape)
-    places = np.arange(int(np.prod(struct.shape)), dtype=np.float64)
+    places = np.arange(math.prod(struct.shape), dtype=np.float64)
     fractions = (0.5 + places * _GOLDEN) % 1
     if jnp.issubdtype(struct.dtype, jnp.inexact):
         values = fractions + _LEAST[kind]

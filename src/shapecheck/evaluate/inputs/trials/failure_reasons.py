@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 import linecache
 import os
@@ -282,14 +283,17 @@ def _arrays_on_line(frame: FrameType, line: int) -> Iterator[tuple[str, ArrayVal
                 yield chain, described
 
 
-def _chains(filename: str, line: int) -> list[str]:
-    try:
-        tree = ast.parse("".join(linecache.getlines(filename)))
-    except (SyntaxError, ValueError):
-        return []
-    statement = _statement(tree, line)
+def _chains(filename: str, line: int) -> tuple[str, ...]:
+    return _chains_in("".join(linecache.getlines(filename)), line)
+
+
+@functools.lru_cache(maxsize=256)  # a search for sizes fails on the same line again and again
+def _chains_in(source: str, line: int) -> tuple[str, ...]:
+    """The names and attribute chains that the statement on a line of some source reads."""
+    tree = _parse_source(source)
+    statement = _statement(tree, line) if tree is not None else None
     if statement is None:
-        return []
+        return ()
     chains: list[str] = []
     todo: list[ast.AST] = [statement]
     while todo:
@@ -299,7 +303,15 @@ def _chains(filename: str, line: int) -> list[str]:
             chains.append(chain)
         else:
             todo += [n for n in ast.iter_child_nodes(node) if not isinstance(n, ast.stmt)]
-    return chains
+    return tuple(chains)
+
+
+@functools.lru_cache(maxsize=4)
+def _parse_source(source: str) -> ast.Module | None:
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError):
+        return None
 
 
 def _statement(tree: ast.AST, line: int) -> ast.stmt | None:
