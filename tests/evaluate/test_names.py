@@ -194,6 +194,24 @@ def outer(x: Float[Array, "B T"]):
 
     return inner(x[1:, 1:]), reader(x[:, 1:])
 """,
+    "an_alias_is_of_no_function_around_it": """
+Vector = Float[Array, " n"]
+
+def solve(a: Float[Array, "m n"], g: Vector, b: Float[Array, " m"]) -> Float[Array, "n+m"]:
+    n = g.shape[0]
+
+    def matvec(z: Vector) -> Vector:
+        d = z[:n]  # (n,)
+        return jnp.concatenate([d + a.T @ z[n:], a @ d])
+
+    def wrong(z: Vector) -> Vector:  ~SC203
+        return z[1:]
+
+    def written(z: Float[Array, " n"]) -> Vector:  ~SC203
+        return z[1:]
+
+    return matvec(jnp.concatenate([g, b])) + wrong(g).sum() + written(g).sum()
+""",
     "each_turn_binds_anew": """
 def pool(xs, first):
     N, D = first.shape

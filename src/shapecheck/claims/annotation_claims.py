@@ -126,6 +126,7 @@ class AnnotatedCode:
                 loose=not each.sure,
                 structure=each.structure,
                 unread=each.unread,
+                by_alias=each.by_alias,
             )
 
     @cached_property

@@ -63,6 +63,7 @@ class AnnotationSpec:
     arises: LaterUse = ""
     inside: tuple[Selector, ...] = ()
     sure: bool = True
+    by_alias: bool = False
 
     @property
     def way(self) -> tuple[Selector, ...]:
@@ -341,6 +342,7 @@ class AnnotationReader:
                 structure=place.structure,
                 arises=place.arises,
                 inside=place.inside,
+                by_alias=bool(place.aliases),
             )
             for spec in specs
         ]

@@ -133,7 +133,8 @@ class Claim:
     a `group` at one site are alternatives (a union). A tentative claim (`sure` false) may be verified but is
     never reported, unless the user asks. `readings` are what the same text may mean besides `spec`: the claim
     holds of an array if any of them does. `part` is the word that the text has for what it describes, no
-    variable: the entry of that name, should the value have entries (`a|b` for several).
+    variable: the entry of that name, should the value have entries (`a|b` for several). `by_alias` tells that the
+    shape stands in an alias, which knows nothing of the function where it is used.
     """
 
     path: str
@@ -155,6 +156,7 @@ class Claim:
     readings: tuple[str, ...] = ()
     part: str = ""
     each: bool = False  # one shape for a tuple target or a list: that of the whole value, or else of each element
+    by_alias: bool = False
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,6 @@ class CallReader:
         self.module, self.call, self.samples, self.outer = module, call, samples, outer
         # A nested function reads the dims of the functions around it, as it reads their variables.
         self.own = module.scopes[call.scope].sizes
-        self.memo: Bindings = outer.memo.without(self.own) if outer is not None else Bindings()
         self.outcomes = ClaimOutcomes()
         origins = outer.origins.items() if outer is not None else ()
         self.origins: dict[str, BoundSize] = {name: origin for name, origin in origins if name not in self.own}
@@ -67,6 +66,20 @@ class CallReader:
         for observation in call.observations:
             self.seen[observation.site].append(observation)
         self.turns = Turns(module.sites, call.observations)
+        self.memo = Bindings()
+        if outer is not None:
+            self.memo = outer.memo.without({*self.own, *self._names_of_aliases()})
+
+    def _names_of_aliases(self) -> frozenset[str]:
+        """The names that stand in aliases alone of this function's annotations: they are none of the one around it.
+
+        `Vector = Float[Array, "n"]` is any vector, also inside of a function whose own variable is called n.
+        """
+        names: dict[bool, set[str]] = {True: set(), False: set()}
+        for claim in (self.module.claims[index] for index in self.seen_claims):
+            if claim.notation == "annotation" and claim.scope == self.call.scope:
+                names[claim.by_alias].update(parse_spec(claim.spec).names())
+        return frozenset(names[True] - names[False])
 
     def claims(self) -> tuple[dict[int, Claim], dict[int, Claim]]:
         """The observed claims by index: annotations that jaxtyping would check, and all the others.
