@@ -49,6 +49,7 @@ class _Description:
 
 _IS_SHAPE = re.compile(r"(?:^|_)shapes?$", re.IGNORECASE)
 _GIVES = re.compile(r"\s*(?:Returns?|Gets?|Gives?)\s")
+_GIVES_THEN = re.compile(r"[.;)]\s+(?:Returns?|returns)[\s:]\s*")
 _SENTENCE_END = re.compile(r"(?<=[^.]\.)\s")
 _MAPS = frozenset({"vmap", "pmap", "jit", "grad", "value_and_grad", "scan", "map", "checkpoint", "remat"})
 _PROPERTIES = frozenset({"property", "cached_property", "lazy_property"})
@@ -137,8 +138,8 @@ class DocstringReader:
                 yield self._claim(text, each, *place, (), None)
 
     def _of_result(self, scope: int, node: Function, text: _Description, *, is_result: bool) -> Iterator[Claim]:
-        """What a text says of the result, as that of a property does, or one that begins "Returns the [n, d] array"."""
-        gives = _GIVES.match(text.text)
+        """What a text says of the result, as that of a property does, or a sentence "Returns the [n, d] array"."""
+        gives = _GIVES.match(text.text) or _GIVES_THEN.search(text.text)
         if gives is None and not is_result:
             return
         begin = gives.end() if gives is not None else 0
