@@ -32,6 +32,14 @@ STYLES = {
         ''',
         [],
     ),
+    "an arrow to all of several results": (
+        '''
+        def f(x, y):
+            """x: (batch, time), y: (batch,) -> (batch,), (time,)"""
+            return x.sum(1), x.sum(0)
+        ''',
+        ["[batch time]: param x", "[batch]: param y", "[batch] .0: return", "[time] .1: return"],
+    ),
     "an arrow to one of several results": (
         '''
         def f(x):

@@ -247,8 +247,9 @@ def _in_order(
 
 
 def _is_in_column(text: str, segment: Segment) -> bool:
-    """Whether shapes end a text, and blanks part them from it."""
-    return text[: segment.shapes[0].start].endswith(("  ", "\t")) and not text[segment.shapes[-1].end :].strip(" `.\n")
+    """Whether shapes end a text, and blanks part them from it, or are all of it."""
+    before, behind = text[: segment.shapes[0].start], text[segment.shapes[-1].end :]
+    return (before.endswith(("  ", "\t")) or not before.strip(" `(")) and not behind.strip(" `.)\n")
 
 
 def _of_bullets(text: str, marked: Sequence[Segment], count: int) -> list[DescribedShape]:

@@ -190,8 +190,8 @@ class DocstringReader:
         if item.kind == "return":
             if isinstance(node, ast.ClassDef) or is_generator(node):
                 return
-            if item.style == "arrow" and count > 1:
-                return
+            if item.style == "arrow" and count > 1 and any(each.result is None for each in shapes):
+                return  # nobody says which of the results it is
             if returned > 1:
                 select = (item.place, *select)
             places = [(scope, "the returned value", SiteKey(kind="return", scope=scope))]
