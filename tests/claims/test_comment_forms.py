@@ -58,6 +58,27 @@ def test_a_label_says_that_a_literal_is_a_shape(described: Describe) -> None:
     assert described("q = draw(key, (n, d))  # (n, d)\n") == []
 
 
+@pytest.mark.parametrize(
+    ("comment", "expected"),
+    [
+        ("# image: (784,), t: ()", ["[784]: param image", "[]: param t"]),
+        ("# image: (784,), of digits", []),
+        ("# image: (0, 1)", []),
+        ("# pool_size: (2, 2)", []),  # its values
+        ("# scale: (2,)", []),  # these too: it has a number by default
+        ("# total: (3,)", []),  # no parameter
+        ("# returns: (n,)", ["[n]: param returns"]),
+    ],
+)
+def test_at_the_beginning_of_a_function_labels_name_parameters(
+    comment: str, expected: list[str], described: Describe
+) -> None:
+    source = f"def f(image, t, pool_size, returns, scale=2):\n    {comment}\n    total = g(image)\n    return total\n"
+    assert described(source) == expected
+    behind_others = source.replace(f"    {comment}\n", "").replace("    return", f"    {comment}\n    return")
+    assert not any("param" in claim for claim in described(behind_others))
+
+
 def test_what_is_no_array_by_its_type_is_described_by_values(described: Describe) -> None:
     source = """
         def f(

@@ -13,6 +13,10 @@ from shapecheck.claims.comment_text import Segment
 from shapecheck.syntax.comment_tokens import Comment
 from shapecheck.syntax.scopes import Function, PlacedStatement, Tables
 
+# What holds numbers itself, so that those behind its name are its values.
+_OF_NUMBERS = re.compile(
+    r"shape|size|stride|pad|kernel|dilat|window|dims|ax[ei]s|range|bound|limit|resol|ratio|grid|factor|perm|order|indices"
+)
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -26,8 +30,10 @@ class CommentLabels:
         self, comment: Comment, segment: Segment, placed: PlacedStatement, targets: Sequence[CommentTarget]
     ) -> list[CommentTarget] | None:
         """The variables that the labels name, if they all are visible; None if the labels are no names."""
-        if not segment.labels or segment.generic or (segment.prose and not segment.colon):
+        if not segment.labels or (segment.prose and not segment.colon):
             return None
+        if segment.generic and not all(self._is_argument(label, placed) for label in segment.labels):
+            return None  # a parameter may be called `returns`, too
         if segment.arrow:
             return None  # `x: (a) -> (b)` and `x (a) -> (b)` tell what becomes of x
         if any(re.search(rf"""(['"]){re.escape(label)}\1\s*:""", comment.text) for label in segment.labels):
@@ -35,6 +41,25 @@ class CommentLabels:
         found = [self._variable(comment, label, placed, targets) for label in segment.labels]
         visible = [target for target in found if target is not None]
         return visible if len(visible) == len(found) else None
+
+    def arrays_of_numbers(self, named: Sequence[CommentTarget]) -> list[CommentTarget]:
+        """Those of which numbers are a shape rather than values: parameters that no word says hold numbers."""
+        return [
+            target
+            for target in named
+            if [place.kind for place in target.places] == ["param"]
+            and _OF_NUMBERS.search(target.name) is None
+            and not self._has_default(target)
+        ]
+
+    def _has_default(self, target: CommentTarget) -> bool:
+        node = self.tables.nodes[target.scope]
+        if not isinstance(node, Function):
+            return True
+        by_place = [*node.args.posonlyargs, *node.args.args]
+        with_default = {each.arg for each in by_place[len(by_place) - len(node.args.defaults) :]}
+        with_default |= {each.arg for each, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if d}
+        return target.name in with_default
 
     def _variable(
         self, comment: Comment, label: str, placed: PlacedStatement, targets: Sequence[CommentTarget]

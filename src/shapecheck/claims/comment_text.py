@@ -40,7 +40,8 @@ class Segment:
     """Shapes that belong together: one, a list for a tuple, or alternatives. Offsets of the brackets count in the text.
 
     `labels` name the value, if anything does. `prose` counts the words in front beyond label and marker; `tail` is what
-    follows the last bracket. Before an arrow stand the shapes `taken`.
+    follows the last bracket. Before an arrow stand the shapes `taken`. Numbers behind a label `may_be_values`: those of
+    `image: (784,)` are a shape if an array is called so, those of `stride: (2, 2)` are none.
     """
 
     shapes: tuple[Bracket, ...]
@@ -55,6 +56,7 @@ class Segment:
     each: bool = False
     hedged: bool = False
     alternatives: bool = False
+    may_be_values: bool = False
     tail: str = ""
 
     @property
@@ -176,9 +178,25 @@ class _Open:
         )
         if self.lead.spoiled and not self.arrow:
             return []
+        if not described and _may_be_values(segment):
+            return [replace(segment, may_be_values=True)]
         if all(_is_shape(replace(item, tail=""), segment, known, described) for item in self.taken):
             segment = replace(segment, taken=tuple(item.bracket for item in self.taken))
         return [segment] if all(_is_shape(item, segment, known, described) for item in self.items) else []
+
+
+def _may_be_values(segment: Segment) -> bool:
+    """Whether it is a label with numbers, `image: (784,)` or `t: ()`, and nothing else but further labels."""
+    shape = segment.shapes[0]
+    return (
+        len(segment.shapes) == len(segment.labels) == 1
+        and segment.colon
+        and not (segment.prose or segment.explicit or segment.generic or segment.hedged)
+        and shape.text.startswith("(")
+        and (shape.is_list or not shape.spec.dims)
+        and all(isinstance(dim, FixedDim) and dim.size > 0 for dim in shape.spec.dims)
+        and not _goes_on(segment.tail)
+    )
 
 
 def _is_shape(item: _BracketItem, segment: Segment, known: Container[str], described: bool) -> bool:

@@ -1,12 +1,14 @@
 """The names that a file itself shows to be those of axes, so that texts which use nothing else are read as well.
 
 `(tags, tags)` alone may list anything. Where another text of the file says "of shape (batch, time, tags)", or
-`(time, tags)`, whose other name is a usual one, it is a shape.
+`(time, batch, tags)`, whose other names are usual ones, it is a shape; or where two comments say `(time, tags)` behind
+code, in which a shape is all that such a comment tells.
 """
 
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 
 from shapecheck.claims.axis_words import strength
@@ -16,6 +18,7 @@ from shapecheck.shapes import NamedDim
 from shapecheck.syntax.scopes import Tables
 
 _MOST = 2 / 3  # of the names of an unmarked shape that look like those of axes, for the others to be some too
+_LEAST = 1 / 2  # the same behind code
 _DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -26,7 +29,7 @@ def taught_dims(lines: Sequence[CommentLine], tables: Tables, known: Container[s
     """
     segments = [*_of_comments(lines, known), *_of_docstrings(tables, known)]
     dims = (dim for segment in segments for shape in segment.shapes for dim in shape.spec.dims)
-    names = {dim.name for dim in dims if isinstance(dim, NamedDim)}
+    names = {dim.name for dim in dims if isinstance(dim, NamedDim)} | _behind_code(lines, known)
     return {name for name in names if name not in known and len(name.rstrip("0123456789'")) > 1}
 
 
@@ -36,6 +39,19 @@ def _of_comments(lines: Sequence[CommentLine], known: Container[str]) -> Iterato
             names = each.segment.names
             if each.segment.marked or (not each.segment.prose and strength(names, known) >= _MOST):
                 yield each.segment
+
+
+def _behind_code(lines: Sequence[CommentLine], known: Container[str]) -> set[str]:
+    """The names that stand beside a usual one in two comments behind code, which say nothing else."""
+    plain = (
+        each.segment.names
+        for line in lines
+        if not line.comment.own_line
+        for each in line.stated
+        if not each.segment.prose and not each.segment.labels and not each.segment.tail.strip()
+    )
+    found = Counter(name for names in plain if strength(names, known) >= _LEAST for name in set(names))
+    return {name for name, times in found.items() if times > 1}
 
 
 def _of_docstrings(tables: Tables, known: Container[str]) -> Iterator[Segment]:

@@ -200,7 +200,8 @@ def _kind(node: ast.expr, around: Mapping[ast.AST, ast.AST], module: Mapping[str
             return _handed_on(call, outer.arg, module, depth)
     if isinstance(outer, (ast.Tuple, ast.List)) and isinstance(call := around.get(outer), (ast.Call, ast.keyword)):
         call = around.get(call) if isinstance(call, ast.keyword) else call
-        return "integer" if isinstance(call, ast.Call) and called_name(call.func)[0] in _SHAPED else ""
+        if isinstance(call, ast.Call) and called_name(call.func)[0] in _SHAPED:
+            return "integer"
     if isinstance(outer, ast.Call) and top in outer.args:
         name, index = called_name(outer.func)[0], outer.args.index(top)
         if name in _INTEGERS and _INTEGERS[name] in (-1, index):
