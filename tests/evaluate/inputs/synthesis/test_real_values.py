@@ -82,6 +82,50 @@ def stacked(xs, ys):
     """
     return np.stack([xs, ys], axis=1) ~SC302
 ''',
+    # a constructor that computes with values is given some; what it makes has those sizes
+    "constructed.py": '''
+import dataclasses
+
+class Vehicle:
+    def __init__(self, agents: int, dt: float = 0.03):
+        self.agents = agents
+        self.gain = np.linalg.solve(np.asarray(jnp.eye(4) * dt), np.eye(4)[:, :2])
+
+    def act(self, state):
+        """Steer.
+
+        Args:
+            state: array of shape (agents, 4)
+        """
+        u = state @ self.gain  # (agents, 2)
+        v = state.T  # (agents, 4)  ~SC201
+        return u
+
+@dataclasses.dataclass
+class Field:
+    """Data at points.
+
+    Attributes:
+        data: array of shape (time, points, 3)
+        places: array of shape (points, 3)
+    """
+
+    data: np.ndarray
+    places: np.ndarray
+
+    def __post_init__(self):
+        self.data, self.places = np.asarray(self.data), np.asarray(self.places)
+        if self.data.shape[1:] != self.places.shape:
+            raise ValueError("data and places do not fit")
+
+    def near(self, queries):
+        """Look at places.
+
+        Args:
+            queries: array of shape (queries, 3)
+        """
+        return queries[:, None] - self.places[None]  # (queries, points, 3)
+''',
     # what is true for values of one kind alone proves nothing
     "kinds.py": """
 def cut(x: Float[Array, "n"]) -> Float[Array, "n"]: ~unreached

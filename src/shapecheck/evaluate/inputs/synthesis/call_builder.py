@@ -254,12 +254,17 @@ class CallBuilder:
 
         def prepare(trial: Trial) -> BoundCall:
             deferred, synthesis = self.models.constructor(cls, init, trial.construction, trial.invention)
-            call = functools.partial(self._run_abstractly, lambda instance: None, deferred)
+            call = functools.partial(self._runner(trial, Counter()), lambda instance: None, deferred)
             return BoundCall(call=call, assumptions=_inventions([synthesis]))
 
         signature = CallSignature(function=cls)
         return CallSpec(
-            prepare=prepare, symbolic=False, certain=False, constructions=self.models.constructions, signature=signature
+            prepare=prepare,
+            symbolic=False,
+            certain=False,
+            constructions=self.models.constructions,
+            signature=signature,
+            takes_values=True,
         )
 
     def _run_abstractly(self, function: Callable[..., object], /, *args: object, **kwargs: object) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from shapecheck.evaluate.framework_protocol import deferred_classes, is_abstract
@@ -10,18 +12,20 @@ from shapecheck.evaluate.inputs.facts.signature_facts import Descriptions, integ
 from shapecheck.evaluate.inputs.project.call_sites import CallSites
 from shapecheck.evaluate.inputs.project.user_examples import ExampleError
 from shapecheck.evaluate.inputs.synthesis.made_integers import AS_CALLED, CONSTRUCTIONS
+from shapecheck.evaluate.inputs.synthesis.real_values import TooExpensiveError, build_with_values
 from shapecheck.evaluate.inputs.synthesis.synthesise_arguments import Synthesis
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError, NotCalledError
 from shapecheck.evaluate.inputs.trials import abstract_call
 from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall
 from shapecheck.evaluate.inputs.trials.choices import ArgumentChoices, Choices, Keys
-from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, is_own, trace_of
+from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, is_own, kind_of, trace_of
 from shapecheck.evaluate.inputs.trials.size_assignment import CONSTRUCTOR_VARIANT, InventedSizes, SizeAssignment
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.probes.absent_packages import AbsentPackageError
 from shapecheck.evaluate.probes.recorder import RecordedPart, Recorder
 from shapecheck.model import DocstringHint
 
+_MOST_VAIN = 6  # constructions of one class with values that come to nothing: each may take a second
 _Key = tuple[type, int, int, str, Choices]
 Instance = tuple[object, dict[str, int], Synthesis | None]
 """A model with abstract arrays, the integers known of it, and how its constructor's arguments were made up."""
@@ -59,6 +63,7 @@ class Models:
         self._kept: dict[_Key, tuple[object, dict[str, int], RecordedPart]] = {}
         self._made: dict[_Key, Synthesis] = {}
         self._chosen: dict[int, dict[str, int]] = {}
+        self._vain: Counter[Callable[..., object]] = Counter()  # constructions with values that came to nothing
 
     def instance(
         self,
@@ -109,13 +114,14 @@ class Models:
         choices: Choices = (),
     ) -> tuple[LazyCall, Synthesis]:
         """A call of what makes a model, a class or a factory, that is yet to happen."""
+        described = self.described(function)
         sizes = SizeAssignment(
-            "sized", self.pinned, specs_of(function, {}), variant=CONSTRUCTOR_VARIANT, made=self.made
+            "sized", self.pinned, specs_of(function, described), variant=CONSTRUCTOR_VARIANT, made=self.made
         )
         synthesis = self.synthesis(sizes, construction, invention, ArgumentChoices(choices, "self."))
         sizes.choose_inner = synthesis.integers.choose_inner
-        body = body_shapes(function, {}, self.hints(function))
-        args, kwargs = synthesis.arguments(function, {}, init, body, constructing=True)
+        body = body_shapes(function, described, self.hints(function))
+        args, kwargs = synthesis.arguments(function, described, init, body, constructing=True)
         if construction == AS_CALLED and not synthesis.took_from_calls:
             raise NotCalledError(f"nothing calls {function.__name__} with known values")
         return LazyCall(function, args, kwargs), synthesis
@@ -158,12 +164,32 @@ class Models:
         except BaseException as error:  # the user's constructor may raise anything
             if is_own(error) or self._recorder.is_interrupted(error):
                 raise
-            text = describe_error(error)
-            raise CannotSynthesiseError(
-                f"constructing {cls.__name__} with made-up arguments raised {text}",
-                options=synthesis.choices.options,
-                trace=trace_of(error, self._recorder),
-            ) from None
+            model = self._with_values(deferred, synthesis, invention) if kind_of(error) == "value" else None
+            if model is None:
+                raise self._not_constructed(cls, error, synthesis) from None
         self._made[cls, construction, invention, repr(init), choices] = synthesis
         self._chosen[construction] = dict(self.made.chosen)
         return model, {**synthesis.integers.by_parameter, **integers_of(model), **only_integers(init)}
+
+    def _with_values(self, deferred: LazyCall, synthesis: Synthesis, invention: int) -> object:
+        """What a constructor makes that computes with values; None if it cannot do that either, or takes too long."""
+        if self.has_values or self._vain[deferred.function] >= _MOST_VAIN:
+            return None
+        folders = {os.path.dirname(file) for file in self._recorder.paths}
+        try:
+            model, takes_arrays = build_with_values(deferred, 1 + invention % 2, folders)
+        except Exception as error:
+            if is_own(error) and not isinstance(error, TooExpensiveError):
+                raise
+            self._vain[deferred.function] += 1
+            return None
+        if takes_arrays:
+            synthesis.values.invent("value", getattr(deferred.function, "__name__", "model"), "made of made-up values")
+        return model
+
+    def _not_constructed(self, cls: type, error: BaseException, synthesis: Synthesis) -> CannotSynthesiseError:
+        return CannotSynthesiseError(
+            f"constructing {cls.__name__} with made-up arguments raised {describe_error(error)}",
+            options=synthesis.choices.options,
+            trace=trace_of(error, self._recorder),
+        )

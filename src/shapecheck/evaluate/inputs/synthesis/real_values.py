@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from shapecheck.evaluate.inputs.trials.abstract_call import Evaluate
+from shapecheck.evaluate.inputs.trials.abstract_call import Evaluate, LazyCall, build
 from shapecheck.evaluate.inputs.trials.size_assignment import UnknownSizeError
 from shapecheck.evaluate.limits import TimeLimitError, time_limit
 from shapecheck.evaluate.read_only_disk import read_only
@@ -45,6 +45,22 @@ def with_values(kind: int, folders: Iterable[str]) -> Evaluate:
             raise TooExpensiveError(f"it computes for more than {_SECONDS:g} seconds") from None
 
     return evaluate
+
+
+def build_with_values(constructor: LazyCall, kind: int, folders: Iterable[str]) -> tuple[object, bool]:
+    """What the deferred call constructs of arrays with values of some kind, and whether it takes any.
+
+    It has abstract arrays for parameters; what else it holds was computed.
+    """
+    taken: list[jax.ShapeDtypeStruct] = []
+
+    def evaluate(function: Callable[..., Sequence[jax.Array]], structs: Sequence[jax.ShapeDtypeStruct]) -> object:
+        made: list[jax.Array] = []
+        taken.extend(structs)
+        with_values(kind, folders)(lambda arrays: made.extend(function(arrays)), structs)
+        return [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in made]
+
+    return build(constructor, evaluate), bool(taken)
 
 
 def _array(struct: jax.ShapeDtypeStruct, kind: int) -> object:

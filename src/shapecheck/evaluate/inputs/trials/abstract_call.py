@@ -120,8 +120,11 @@ def run_by(evaluate: Evaluate, function: Callable[..., object], /, *args: object
     evaluate(call_rebuilt, structs)
 
 
-def build(constructor: LazyCall) -> object:
-    """What the deferred call constructs, with abstract arrays in place of its parameters."""
+def build(constructor: LazyCall, evaluate: Callable[..., Any] = eval_shape) -> object:
+    """What the deferred call constructs, with abstract arrays in place of its parameters.
+
+    `evaluate` calls a function with arrays in place of abstract ones, and gives the abstract ones that it returns.
+    """
     structs, rebuild = split_arrays(constructor)
     static: list[Any] = []
 
@@ -137,7 +140,7 @@ def build(constructor: LazyCall) -> object:
         ]
         return list(dynamic.values())
 
-    shapes = eval_shape(build_leaves, structs)
+    shapes = evaluate(build_leaves, structs)
     structure, leaves, is_dynamic = static
     return jax.tree_util.tree_unflatten(
         structure, [shapes[leaf] if d else leaf for leaf, d in zip(leaves, is_dynamic, strict=True)]
