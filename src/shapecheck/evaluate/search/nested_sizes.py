@@ -58,12 +58,12 @@ class NestedSizes:
             is_met = True
             if trial is None:
                 continue
-            if _has_equal_widths(trial, failed):
-                is_open = True
-                continue
             outcome = self._run(trial)
             if outcome is None:
                 return Settlement(open=True)
+            if outcome.ok and _has_equal_widths(trial, failed):
+                is_open = True
+                continue
             if outcome.ok or outcome.needs_values:
                 return Settlement(outcome)
             found = self.settle(outcome)
