@@ -240,10 +240,21 @@ class SizeSearch:
         return None
 
     def _ends(self, found: TrialOutcome) -> bool:
-        """Whether a run goes to its end, or to where it needs values: for other sizes too, where they follow others."""
-        if not found.ok or all(text.isdigit() or text.isidentifier() for _, text in found.trial.substitution.ties):
+        """Whether a run goes to its end, or to where it needs values: for other sizes too, where they follow others.
+
+        A number that no integer has may be what another axis comes to, as the rows of `x[::every]` do.
+        """
+        bound_call, variant = found.bound_call, found.trial.variant
+        texts = [text for _, text in found.trial.substitution.ties]
+        if not found.ok or bound_call is None:
             return found.ok or found.needs_values
-        return self._attempts.run(dataclasses.replace(found.trial, variant=1 if found.trial.variant != 1 else 2)).ok
+        if not all(text.isdigit() or text.isidentifier() for text in texts):
+            return self._attempts.run(dataclasses.replace(found.trial, variant=1 if variant != 1 else 2)).ok
+        known = {*map(str, (*bound_call.integers.values(), *bound_call.own, *bound_call.lengths))}
+        if variant == SQUARES or all(text in known or text.isidentifier() for text in texts):
+            return True
+        others = (each for each in _VARIANTS if each not in (variant, SQUARES))
+        return any(self._attempts.run(dataclasses.replace(found.trial, variant=each)).ok for each in others)
 
     @staticmethod
     def _is_further(found: TrialOutcome, before: TrialOutcome) -> bool:

@@ -178,6 +178,12 @@ class Turned(eqx.Module):
 def scores(q: Float[Array, "b h t d"], k: Float[Array, "b t h d"]) -> Float[Array, "b h t t"]:
     return q @ k.swapaxes(-1, -2) ~SC305
 """,
+    # what the rows come to is a number as well
+    "every_seventh.py": """
+def mixed(x: Float[Array, "n d"]) -> Float[Array, "m d"]:
+    kept = x[::7]
+    return kept.T + kept ~SC301
+""",
     # the feature axis of an argument is the model's, whatever it is called
     "alias.py": """
 class Embedded(eqx.Module):

@@ -67,10 +67,16 @@ class FunctionParts:
 
     @functools.cached_property
     def loop_bounds(self) -> frozenset[str]:
-        """The variables that say how many turns a loop has that Python runs: `for _ in range(steps)`."""
-        loops = (node.iter for node in ast.walk(self.tree) if isinstance(node, (ast.For, ast.comprehension)))
+        """The variables that say how many turns a loop has that Python runs: `for _ in range(steps)`.
+
+        Or which elements are taken: of `x[::every]` a few, so that some are left.
+        """
+        nodes = list(ast.walk(self.tree))
+        loops = (node.iter for node in nodes if isinstance(node, (ast.For, ast.comprehension)))
         ranges = (each for each in loops if isinstance(each, ast.Call) and called_name(each.func) == ("range", ""))
-        return frozenset(bound.id for each in ranges for bound in each.args if isinstance(bound, ast.Name))
+        bounds = (bound for each in ranges for bound in each.args)
+        steps = (node.step for node in nodes if isinstance(node, ast.Slice))
+        return frozenset(each.id for each in (*bounds, *steps) if isinstance(each, ast.Name))
 
     @functools.cached_property
     def _call_arguments(self) -> Sequence[tuple[ast.expr, types.FunctionType | None, str]]:
