@@ -37,6 +37,10 @@ PARAMETERS = {
     "x: target values [num_samples, y_dim]": "[num_samples y_dim]: param x",
     "x: float tensor, usually of shape [N, M]": "[N M]: param x",
     "x: feature vectors [B, D]": "[B D]: param x",
+    "x: (T, N, 3) array or None": "[T N 3]: param x",
+    "x `[..., 3]`: coordinates": "[... 3]: param x",
+    "x `float` `[n_rays, 3]`: where they begin": "[n_rays 3]: param x",
+    "x [n_nodes, hidden]-ndarray: of each node": "[n_nodes hidden]: param x",
 }
 NO_SHAPES = [
     "x: rewards at times [1, ..., T].",
@@ -53,6 +57,9 @@ NO_SHAPES = [
     "x: (x, y) position",
     "x: pair (b, t)",
     "x: size as a tuple (height, width)",
+    "x: (T, N, 3) array or list",
+    "x [str]: what to make",
+    "x [default 3]: how many",
     "x (int): (n, m) grid",
     "x (Callable): (n, d) to (n,)",
     "x: function from (n, d) arrays to numbers",
@@ -131,6 +138,16 @@ RESULTS = {
         "The sums, the means and the rest, of\n        `([B, A], [B], [B, ...])`, respectively.",
         "return a, b, c",
         ["[B A] .0: return", "[B] .1: return", "[B ...] .2: return"],
+    ),
+    "in front of their colons": (
+        "sums `[B]`: of all\n        total `float` `[]`: of these\n        parts [B, N]-array: each",
+        "return a, b, c",
+        ["[B] .0: return", "[B N] .2: return"],
+    ),
+    "below the word tuple": (
+        "tuple:\n            - values (Array): of shape (n,).\n            - info (dict): more",
+        "return a, b",
+        ["[n] .0: return"],
     ),
     "at the end of the next line": ("xs (float32): the states\n            (L, P)", "return a", ["[L P]: return"]),
     "names of results": ("(loss, aux)", "return a, b", []),

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from shapecheck.claims.brackets import Bracket
 from shapecheck.claims.comment_text import Segment, read_comment
+from shapecheck.claims.docstring_sections import SHAPE_BEFORE_COLON
 from shapecheck.claims.lead_words import leaves_axes_out
 from shapecheck.claims.unmarked_shapes import is_listed_shape, is_unmarked_shape
 
@@ -44,7 +45,8 @@ _ASIDE = re.compile(r"\w\S*\s+[`'\"]+(\w+)[`'\"]+\s*\(\s*(?:of\s+)?shapes?\W*$")
 _LIST_ITEM = re.compile(r"(?:^|\n)\s*(?:[-*+]|\d+[.)])\s")
 _NAME = re.compile(r"\w+")
 _ENTRY_LINE = re.compile(
-    r"^(?P<indent>[ \t]*)(?:[-*+]\s+|\d+[.)]\s+)?[`*'\"]*(?P<name>[A-Za-z_]\w*)[`*'\"]*\s*(?:\([^()\n]*\)\s*)?:",
+    r"^(?P<indent>[ \t]*)(?:[-*+]\s+|\d+[.)]\s+)?[`*'\"]*(?P<name>[A-Za-z_]\w*)[`*'\"]*\s*"
+    rf"(?:\([^()\n]*\)\s*|(?<=\s){SHAPE_BEFORE_COLON})?:",
     re.MULTILINE,
 )
 _SUBJECT = re.compile(
@@ -76,7 +78,9 @@ _OF_EACH = re.compile(
     re.IGNORECASE,
 )
 _RESPECTIVELY = re.compile(r"\brespectively\b")
-_OR_NONE = re.compile(r"^[\s`]*(?:\(?optional\)?|or\s+`*None`*)", re.IGNORECASE)
+_OR_NONE = re.compile(
+    r"^[\s`]*(?:(?:[\w.]+\s+)?(?:nd)?(?:array|tensor|matrix|vector)\s+)?(?:\(?optional\)?|or\s+`*None`*)", re.IGNORECASE
+)
 # "Labels of shape [b, m]. If `one_hot`, it is [b, m, c]": what else it may be.
 _THEN_IT_IS = re.compile(
     r"\b(?:if|when|unless|otherwise|whenever)\b[^.;]*?\b(?:is|are|be|has|have|becomes?)\s+(?:an?\s+|of\s+)*[`'\"]*$",
@@ -90,6 +94,7 @@ _IS_FUNCTION = re.compile(
     r"|returning|from|with|for)\b)",
     re.IGNORECASE,
 )
+_KINDS = frozenset({"tuple", "Tuple"})  # what stands above the list of results, and is none of them
 _LONG_WAY = 12  # words between the start of the sentence and the shape
 
 
@@ -268,7 +273,7 @@ def _of_bullets(text: str, marked: Sequence[Segment], count: int) -> list[Descri
 
 def _entry_starts(text: str, elements: Sequence[str]) -> list[int]:
     """Where the entries of a list of results begin, unless they have the names of what is returned."""
-    found = [*_ENTRY_LINE.finditer(text)]
+    found = [each for each in _ENTRY_LINE.finditer(text) if each["name"] not in _KINDS]
     if any(each["name"] in elements for each in found):
         return []
     return [each.start() for each in found if len(each["indent"]) == len(found[0]["indent"])]

@@ -27,7 +27,12 @@ _HEADER = re.compile(r"\s*(?P<bold>\*\*)?(?P<name>[A-Za-z][A-Za-z ]{2,30}?)(?P<c
 _INLINE_RETURN = re.compile(r"\s*(?:\*\*)?Returns?:(?:\*\*)?\s+(?=\S)")
 _UNDERLINE = re.compile(r"\s*-{3,}\s*$")
 _BULLET = re.compile(r"\s*[-*+]\s+")
-_ITEM = re.compile(r"\s*(?:[-*+]\s+)?(?P<names>`?\*{0,2}[A-Za-z_]\w*`?(?:\s*,\s*`?\*{0,2}[A-Za-z_]\w*`?)*)\s*(?=[:(])")
+# A shape that stands between a name and its colon: x `[n, 3]`: points, x `float` `[n, 3]`: points, x [n, 3]-array: ...
+SHAPE_BEFORE_COLON = r"(?:`\w+`[ \t]*)?(?:`?\[[^\[\]\n]*\]`?[\w -]{0,20})?"
+_ITEM = re.compile(
+    r"\s*(?:[-*+]\s+)?(?P<names>`?\*{0,2}[A-Za-z_]\w*`?(?:\s*,\s*`?\*{0,2}[A-Za-z_]\w*`?)*)"
+    rf"\s*(?=[:(]|(?<=\s){SHAPE_BEFORE_COLON}:)"
+)
 _NUMPY_ITEM = re.compile(r"\s*(?P<names>\*{0,2}[A-Za-z_]\w*(?:\s*,\s*\*{0,2}[A-Za-z_]\w*)*)\s*(?::|$)")
 _SPHINX = re.compile(r"\s*:(?:param|parameter|arg|argument|type)\s+(?:(?P<type>[^:\n]*)\s)?\*{0,2}(?P<name>\w+)\s*:")
 _SPHINX_RETURN = re.compile(r"\s*:(?:returns?|rtype)\s*:")

@@ -33,6 +33,9 @@ _SLOT = re.compile(r"\s*\((?:[^()\n]|\([^()\n]*\))*\)\s*(?=:)")
 _ENTRY = re.compile(
     r"(?:^|\n)[ \t]*(?:[-*+]\s+|\d+[.)]\s+)?[`*'\"]*([A-Za-z_]\w*)[`*'\"]*\s*(?:\([^()\n]*\)\s*)?:([^:\n]*)$"
 )
+# density `[..., 1]`: of each point
+_NAMED = re.compile(r"(?:^|\n)[ \t]*(?:[-*+]\s+)?[`*'\"]*[A-Za-z_]\w*[`*'\"]*[ \t]+(?:`\w+`[ \t]*)?`?$")
+_COLON_BEHIND = re.compile(r"`?[\w -]{0,20}:")
 _SENTENCE = re.compile(r"[.;](?=\s|$)|\n\s*\n")
 _NO_ARRAY = re.compile(
     r"\b(?:int|float|str|bool|tuple|Tuple|list|List|Sequence|Callable|callable|dict|Dict|Mapping|type)\b"
@@ -60,6 +63,8 @@ def is_unmarked_shape(text: str, segment: Segment, begin: int, *, is_return: boo
     if segment.arrow or not all(_may_be_shape(each, known) for each in segment.shapes):
         return False
     entry = _ENTRY.search(text[: bracket.start]) if is_return else None
+    if is_return and _NAMED.search(text[: bracket.start]) and _COLON_BEHIND.match(text, bracket.end):
+        return True
     if entry is not None:
         return _is_article(entry.group(2)) or _ends_in_noun(entry.group(2)) or _is_last(text, bracket)
     at_start = not begin and _is_article(lead)

@@ -38,7 +38,7 @@ from shapecheck.worker.worker_client import RequestTimeoutError, WorkerEndedErro
 _USERS = ("example", "config", "script")  # what the user asked for is never cut
 _SQUEEZED = 0.5  # the part of its time after which an entry may have left out something for want of more
 _LEAST = 2.0  # seconds that an entry, or an import, gets which is begun at all
-_OF_PROGRAMS, _OF_PROGRAM = 0.5, 0.125  # of the time that libraries leave: to import all programs, and one of them
+_OF_PROGRAMS, _OF_PROGRAM = 0.3, 0.1  # of the time that libraries leave: to import all programs, and one of them
 _OF_ENTRY = 0.25  # of the time that is left, where many entries wait
 CUT = "the time for the whole run was over (--budget)"
 """Why something was not evaluated."""
@@ -134,7 +134,7 @@ class EntryPhase:
         until, longest = self.deadline, math.inf
         for plan in ordered:
             if programs and plan is programs[0] and len(programs) < len(ordered):
-                now = time.monotonic()  # what the libraries hold is to be evaluated in half of what is left
+                now = time.monotonic()  # what the libraries hold is to be evaluated in most of what is left
                 longest = (self.deadline - now) * _OF_PROGRAM
                 until = now + (self.deadline - now) * _OF_PROGRAMS
             if plan.file in conduct.culprits:

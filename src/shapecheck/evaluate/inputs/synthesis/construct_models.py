@@ -25,7 +25,7 @@ from shapecheck.evaluate.probes.absent_packages import AbsentPackageError
 from shapecheck.evaluate.probes.recorder import RecordedPart, Recorder
 from shapecheck.model import DocstringHint
 
-_MOST_VAIN = 6  # constructions of one class with values that come to nothing: each may take a second
+_MOST_VAIN = 3  # constructions of one class with values that come to nothing: each may take seconds
 _Key = tuple[type, int, int, str, Choices]
 Instance = tuple[object, dict[str, int], Synthesis | None]
 """A model with abstract arrays, the integers known of it, and how its constructor's arguments were made up."""
@@ -178,6 +178,9 @@ class Models:
         folders = {os.path.dirname(file) for file in self._recorder.paths}
         try:
             model, takes_arrays = build_with_values(deferred, 1 + invention % 2, folders)
+        except AbsentPackageError as error:
+            name = getattr(deferred.function, "__name__", "it")
+            raise CannotSynthesiseError(f"{name} cannot be constructed: {error}") from None
         except Exception as error:
             if is_own(error) and not isinstance(error, TooExpensiveError):
                 raise

@@ -23,6 +23,7 @@ VALUES = ("", "between 0 and 1", "between -1 and 0", "between 1 and 2")
 _LEAST = (0, 0, -1, 1)
 
 _SECONDS = 1.0  # of the processor that such a run may take: nobody computes anything where arrays have no values
+_CONSTRUCTION_SECONDS = 4.0  # the same for a constructor, which runs once for all methods
 _LARGEST = 4_000_000  # elements of all arrays
 _GOLDEN = (5**0.5 - 1) / 2  # multiples of it are spread evenly, and all are different
 
@@ -31,7 +32,7 @@ class TooExpensiveError(UnknownSizeError):
     """What the user's code computes is more than a check may cost."""
 
 
-def with_values(kind: int, folders: Iterable[str]) -> Evaluate:
+def with_values(kind: int, folders: Iterable[str], seconds: float = _SECONDS) -> Evaluate:
     """What calls a function with arrays of such values; it changes no file, and reaches nobody."""
     protected = tuple(folders)
 
@@ -39,10 +40,10 @@ def with_values(kind: int, folders: Iterable[str]) -> Evaluate:
         if sum(math.prod(struct.shape) for struct in structs) > _LARGEST:
             raise TooExpensiveError("its arrays are too large to be computed")
         try:
-            with time_limit(_SECONDS, of_processor=True), read_only(os.devnull, protected, alone=True):
+            with time_limit(seconds, of_processor=True), read_only(os.devnull, protected, alone=True):
                 function([_array(struct, kind) for struct in structs])
         except TimeLimitError:
-            raise TooExpensiveError(f"it computes for more than {_SECONDS:g} seconds") from None
+            raise TooExpensiveError(f"it computes for more than {seconds:g} seconds") from None
 
     return evaluate
 
@@ -57,7 +58,7 @@ def build_with_values(constructor: LazyCall, kind: int, folders: Iterable[str]) 
     def evaluate(function: Callable[..., Sequence[jax.Array]], structs: Sequence[jax.ShapeDtypeStruct]) -> object:
         made: list[jax.Array] = []
         taken.extend(structs)
-        with_values(kind, folders)(lambda arrays: made.extend(function(arrays)), structs)
+        with_values(kind, folders, _CONSTRUCTION_SECONDS)(lambda arrays: made.extend(function(arrays)), structs)
         return [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in made]
 
     return build(constructor, evaluate), bool(taken)
