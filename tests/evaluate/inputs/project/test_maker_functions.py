@@ -139,6 +139,25 @@ def crossed(params, x):
     # x: [points, n_in] ~unreached
     return params["trans"] @ x @ params["w"] ~SC305
 """,
+    # what a comment says above the statement that makes the argument anew
+    "made_anew.py": """
+import flax.linen as nn
+
+class Net(nn.Module):
+    width: int = 8
+
+    @nn.compact
+    def __call__(self, x):
+        # x: [batch, time, mels]
+        x = x[..., None]  # [batch, time, mels, 1]
+        x = nn.Conv(self.width, (3, 3))(x)  # [batch, time, mels, width]
+        return x.mean(axis=(1, 2))  # [batch, mels] ~SC201
+
+def halved(x):
+    # x: [batch, half]
+    x = x.reshape(x.shape[0], -1, 2).sum(axis=-1)
+    return x.sum(axis=-1)  # [batch]
+""",
     # the shapes stand where it goes
     "handed_on.py": """
 def weights(sigma, steps):
@@ -255,6 +274,12 @@ def encode(x, n_freqs, scale):
     summed = angles.sum(axis=1)  # [batch, dim] ~SC201
     wrong = x.sum(axis=1)  # [dim] ~SC201
     return angles, wrong * scale
+
+def kept(x, n_out, max_width, key):
+    # x: [batch, dim]
+    start = jax.random.randint(key, (x.shape[0],), 0, max_width)  # [batch]
+    best = jax.lax.fori_loop(0, n_out, lambda i, best: best.at[i].set(i), jnp.zeros(n_out))  # [n_out]
+    return jnp.zeros(n_out) + start[0]  # [batch] ~SC201
 
 def reduced(x, scale):
     # x: [batch, dim]
