@@ -262,6 +262,29 @@ def train(params, opt_state, tx, xs):
     params, opt_state = update(params, opt_state, tx, xs[0])
     return sums  # [batch, steps] ~SC201
 """,
+    # a function that another one of the file takes under the same name, also where its derivatives are taken
+    "functions.py": """
+def rollout(dynamics, x0, us):
+    # x0: [n], us: [time, m]
+    def step(x, u):
+        x_next = dynamics(x, u)  # [n]
+        return x_next, x_next
+    return jax.lax.scan(step, x0, us)[1]  # [time, n]
+
+def linearize(dynamics, x, u):
+    # x: [n], u: [m]
+    a = jax.jacobian(dynamics, argnums=0)(x, u)  # [n, n]
+    b = jax.jacobian(dynamics, argnums=1)(x, u)  # [m, n] ~SC201
+    return a
+
+def advanced(dynamics, x, u, alpha):
+    # x: [n], u: [m]
+    return x + alpha * dynamics(x, u)  # [n]
+
+def unsaid(dynamics, y):
+    # y: [k] ~unreached
+    return dynamics(y, y)  # [k] ~unreached
+""",
     "numbers.py": """
 def rollout(x, horizon):
     # x: [batch, dim]
