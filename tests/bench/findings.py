@@ -630,6 +630,12 @@ PACKAGES = (
         origin="d87f739d9e",
         checked=".",
     ),
+    Package(
+        name="connectomics",
+        repository="https://github.com/google-research/connectomics",
+        origin="76ef81698c",
+        checked=".",
+    ),
     Package(name="bong", repository="https://github.com/petergchang/bong", origin="437fe5a265", checked="."),
     Package(
         name="neural_diffusion_processes",
@@ -651,6 +657,11 @@ PACKAGES = (
         origin="25bcea431c",
         checked=".",
     ),
+    Package(name="Equimo", repository="https://github.com/clementpoiret/Equimo", origin="706457248d", checked="src"),
+    Package(
+        name="distrax", repository="https://github.com/google-deepmind/distrax", origin="f51bffcf90", checked="distrax"
+    ),
+    Package(name="tracr", repository="https://github.com/google-deepmind/tracr", origin="9ce2b8c82b", checked="tracr"),
 )
 
 # The environment that the verdicts were read with (Python 3.12), for all packages together. What needs TensorFlow or
@@ -664,7 +675,7 @@ REQUIREMENTS = (
     "frozendict pymatgen e3nn_jax optree aqtp pint tree_math dm_env "
     "gymnasium esquilax pytest-mock rlax nir elements ninjax portal coloredlogs "
     "git+https://github.com/google-deepmind/kfac-jax igraph jeig pytreeclass gdstk drone-models drone-controllers "
-    "array-api-compat casadi multimethod e3j tqdm-loggable "
+    "array-api-compat casadi multimethod e3j tqdm-loggable immutabledict einshape lazy_loader objax control "
     "git+https://github.com/mjendrusch/flexloop"
 )
 

@@ -7,8 +7,9 @@
     python tests/bench/real_packages.py reasons --reports OUT [FAMILY]          the reasons themselves, by count
 
 The checkouts and the environment are those of findings.py, which says how each finding was judged; the packages are
-pinned to commits there. Each is one command of one job, one after the other, as `check` runs by itself but for
-`--no-tests` (left out by `--tests`) and the budget. `--readme` puts the table into the README.
+pinned to commits there. linsdex wants a beartype before 0.20. Each is one command of one job, one after the other, as
+`check` runs by itself but for `--no-tests` (left out by `--tests`) and the budget. `--readme` puts the table into the
+README.
 
 A claim counts as unreached for want of an import where its module cannot be imported, or where what it needs to run
 belongs to a package that is not installed. "share" is verified of all claims; "importable" of those that are neither
