@@ -112,6 +112,12 @@ def meets_inner_array(failed: TrialOutcome) -> bool:
     return any(size in owners for axes in _unfit(failed) for size in axes)
 
 
+def meets_foreign_size(failed: TrialOutcome) -> bool:
+    """Whether a size inside of an argument does not fit one that is none: `image: (784,)` of layers of any widths."""
+    nested = {str(size) for size in _nested_sizes(failed).values()}
+    return any(nested & set(axes) and not nested >= set(axes) for axes in _unfit(failed))
+
+
 def _has_two_dims(failed: TrialOutcome) -> bool:
     """Whether what does not fit are two dims of one instance, which its class names differently."""
     owners, pairs = _owners(failed), _unfit(failed)

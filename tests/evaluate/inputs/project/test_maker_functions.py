@@ -190,7 +190,7 @@ def init_network_params(sizes, key):
     return [random_layer(m, n, k) for m, n, k in zip(sizes[:-1], sizes[1:], keys)]
 
 def predict(params, image):
-    # image: [pixels]
+    # image: (784,)
     for w, b in params[:-1]:
         image = jax.nn.relu(w @ image + b)
     w, b = params[-1]
