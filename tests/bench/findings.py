@@ -630,6 +630,12 @@ PACKAGES = (
         origin="d87f739d9e",
         checked=".",
     ),
+    Package(
+        name="connectomics",
+        repository="https://github.com/google-research/connectomics",
+        origin="76ef81698c",
+        checked=".",
+    ),
     Package(name="bong", repository="https://github.com/petergchang/bong", origin="437fe5a265", checked="."),
     Package(
         name="neural_diffusion_processes",

@@ -34,6 +34,7 @@ _HOLDS_NOTHING = re.compile(
     r"\bempty (?:axis|array|sequence)|zero-size array|need at least one array|\((?:\d+, ?)*0[,)]", re.IGNORECASE
 )
 _NUMBERS = re.compile(r"\d+")
+_SQUEEZED = re.compile(r"size not equal to one, got shape=\(([\d, ]*)\) and dimensions=\(([\d, ]*)\)")
 # A message that names a dtype, if only that of an array whose shape does not fit; and one that is about dtypes alone,
 # as those of a loop before and after a turn.
 _OF_DTYPE = re.compile(r"\b(?:integer|int\d*|float\d*|floating|boolean|bool|complex\d*)\b|dtype", re.IGNORECASE)
@@ -100,7 +101,7 @@ class CodeErrors:
             return None
         if self._call_spec.open_ranks and (not self.persists or any(o.has_made_values() for o in failed)):
             return None
-        if any(map(self._is_of_nothing, failed)) or self._is_next_to_open(failed[0]):
+        if any(map(self._is_of_nothing, failed)) or self._is_next_to_open(failed[0]) or self._squeezes_open(failed[0]):
             return None
         if may_blame_dtype(failed[0], _DTYPES_DIFFER):
             return None
@@ -164,6 +165,15 @@ class CodeErrors:
         sizes = [int(size) for name, size in chosen if name in self._call_spec.open_names and size.isdigit()]
         numbers = set(re.findall(r"\d+", outcome.failure.message)) if outcome.failure is not None else set()
         return any(str(size + step) in numbers for size in sizes for step in (-1, 1))
+
+    def _squeezes_open(self, error: TrialOutcome) -> bool:
+        """Whether axes are squeezed out of which nobody says the size: then that is one, which is never tried."""
+        found = _SQUEEZED.search(error.failure.message) if error.failure is not None else None
+        if found is None or error.bound_call is None:
+            return False
+        free = {size for name, size in error.bound_call.chosen if name in self._call_spec.open_names}
+        shape, axes = (_NUMBERS.findall(text) for text in found.groups())
+        return {shape[int(axis)] for axis in axes} <= {"1", *free}
 
     def _follows_open(self, error: TrialOutcome) -> bool:
         """Whether what does not fit is computed of a size that nobody says: half of a vector of any length.

@@ -76,6 +76,31 @@ def attend(_q, _k, _v):
 def wrong(_q: Float[Array, "b s"], _k: Float[Array, "b t"]):  ~unreached
     return _q @ _k  ~SC305
 """,
+    # what is squeezed out has one element, should nobody say another number
+    "squeezed.py": """
+def points(mask):
+    '''Points.
+
+    Args:
+        mask: 3-5 dim boolean ndarray
+
+    Returns:
+        array of shape (3, n)  ~unreached
+    '''
+    if mask.ndim == 5:
+        mask = mask.squeeze(axis=(0, 4))  ~SC302
+    elif mask.ndim == 4:
+        mask = mask.squeeze(axis=3)
+    return jnp.stack(jnp.where(mask, size=7))
+
+def column(x):
+    '''Column.
+
+    Args:
+        x: array of shape (b, n)  ~unreached
+    '''
+    return x.squeeze(1)  ~SC301
+""",
     # arrays of another kind of numbers come further: what ends it there is the code's own error
     "further.py": """
 TABLE = jnp.zeros((21, 8, 3))
