@@ -756,7 +756,7 @@ NAMED = {
             # x: (b, t)
             x = g(x)
         """,
-        ["[b t]: value g(x) | x before 4"],
+        ["[b t]: value g(x) | param x"],
     ),
     "a parameter called inputs": (
         """

@@ -32,6 +32,14 @@ STYLES = {
         ''',
         [],
     ),
+    "an arrow to all of several results": (
+        '''
+        def f(x, y):
+            """x: (batch, time), y: (batch,) -> (batch,), (time,)"""
+            return x.sum(1), x.sum(0)
+        ''',
+        ["[batch time]: param x", "[batch]: param y", "[batch] .0: return", "[time] .1: return"],
+    ),
     "an arrow to one of several results": (
         '''
         def f(x):
@@ -372,7 +380,12 @@ def test_several_results_in_one_sentence_are_described_in_their_order(read, desc
         ("Cut images of shape (b, h, w, 3) into flat patches.", ["images: b h w 3"]),
         ("Cross entropy of `logits` with shape (b, c), and labels of shape (b,).", ["logits: b c", "labels: b"]),
         ("Check that images have shape (b, h, w, 3).", ["images: b h w 3"]),
-        # what is made, what has no such parameter
+        ("The mean loss of logits: (b, c).", ["logits: b c"]),
+        ("Cross entropy with labels: (b,). Returns (b, c).", ["labels: b", "the returned value: b c"]),
+        # what is made, what has no such parameter, what lists values
+        ("The loss of pairs: (b, c).", []),
+        ("The range of logits: (low, high).", []),
+        ("Sorts them, and. Returns early (if done).", []),
         ("Ensure that images have shape (b, h, w, 3) and values below one.", []),
         ("Makes sure images have shape (b, h, w, 3).", []),
         ("Create a mask of shape (t, t).", []),

@@ -132,7 +132,7 @@ class CommentLabels:
             return target
         if not self._is_variable(scope, target.name):
             return target
-        before = name_place(scope, target.name, placed.node, "before", placed.loop)
+        before = self._place(scope, target.name, placed, above=True)
         return replace(target, places=(*target.places, before))
 
     def _is_variable(self, scope: int, label: str) -> bool:

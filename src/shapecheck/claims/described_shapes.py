@@ -56,7 +56,10 @@ _LISTED = re.compile(
     r"(?:^|[\s(`'\"*])(?P<names>[A-Za-z_]\w*[`'\"*]*(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)[`'\"*]*[A-Za-z_]\w*[`'\"*]*)*)"
     r"\s+(?:is|are)\s+(?:(?:both|each|all)\s+)?[`'\"]*$"
 )
-_IN_A_ROW = re.compile(r"(?:^|[.;,]\s)\s*[`'\"*]*(?P<name>[A-Za-z_]\w*)[`'\"*]*\s*:\s+[`'\"]*$")
+_IN_A_ROW = re.compile(
+    r"(?:^|[.;,]\s|\b(?:from|of|for|over|at|on|to|with|the|given|and|under|by)\s)\s*"
+    r"[`'\"*]*(?P<name>[A-Za-z_]\w*)[`'\"*]*\s*:\s+[`'\"]*$"
+)
 # "Cut images of shape (b, h, w, 3) into patches": what is cut is the argument, what is made is none.
 _OBJECT = re.compile(r"(?:^|[\s(`'\"*])(?P<name>[A-Za-z_]\w*)[`'\"*]*\s+(?:of|with|having)\s+(?:the\s+)?$")
 _INTO = re.compile(r"\s+(?:in)?to\b")
@@ -180,7 +183,7 @@ def named_shapes(text: str, names: Container[str], known: Container[str]) -> Ite
         listed = None if _is_marked(segment) else _LISTED.search(text[: segment.shapes[0].start])
         subjects = _NAME.findall(_AND.sub(",", listed["names"])) if listed is not None else []
         if not _is_marked(segment) and (entry := _IN_A_ROW.search(text[: segment.shapes[0].start])) is not None:
-            subjects = [entry["name"]]  # "The loss. x: (batch, dim), y: (batch,)"
+            subjects = [entry["name"]]  # "The loss. x: (batch, dim), y: (batch,)", "The loss of x: (batch, dim)"
         if subjects and all(each in names for each in subjects) and is_listed_shape(segment, known):
             yield from ((each, DescribedShape(segment.shapes[0], True, False, unmarked=True)) for each in subjects)
     segments = [segment for segment in read_comment(text) if _is_marked(segment)]
@@ -249,8 +252,9 @@ def _in_order(
 
 
 def _is_in_column(text: str, segment: Segment) -> bool:
-    """Whether shapes end a text, and blanks part them from it."""
-    return text[: segment.shapes[0].start].endswith(("  ", "\t")) and not text[segment.shapes[-1].end :].strip(" `.\n")
+    """Whether shapes end a text, and blanks part them from it, or are all of it."""
+    before, behind = text[: segment.shapes[0].start], text[segment.shapes[-1].end :]
+    return (before.endswith(("  ", "\t")) or not before.strip(" `(")) and not behind.strip(" `.)\n")
 
 
 def _of_bullets(text: str, marked: Sequence[Segment], count: int) -> list[DescribedShape]:

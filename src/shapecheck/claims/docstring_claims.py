@@ -49,6 +49,7 @@ class _Description:
 
 _IS_SHAPE = re.compile(r"(?:^|_)shapes?$", re.IGNORECASE)
 _GIVES = re.compile(r"\s*(?:Returns?|Gets?|Gives?)\s")
+_GIVES_THEN = re.compile(r"[.;)]\s+(?:Returns?|returns)[\s:]\s*")
 _SENTENCE_END = re.compile(r"(?<=[^.]\.)\s")
 _MAPS = frozenset({"vmap", "pmap", "jit", "grad", "value_and_grad", "scan", "map", "checkpoint", "remat"})
 _PROPERTIES = frozenset({"property", "cached_property", "lazy_property"})
@@ -137,8 +138,8 @@ class DocstringReader:
                 yield self._claim(text, each, *place, (), None)
 
     def _of_result(self, scope: int, node: Function, text: _Description, *, is_result: bool) -> Iterator[Claim]:
-        """What a text says of the result, as that of a property does, or one that begins "Returns the [n, d] array"."""
-        gives = _GIVES.match(text.text)
+        """What a text says of the result, as that of a property does, or a sentence "Returns the [n, d] array"."""
+        gives = _GIVES.match(text.text) or _GIVES_THEN.search(text.text)
         if gives is None and not is_result:
             return
         begin = gives.end() if gives is not None else 0
@@ -189,8 +190,8 @@ class DocstringReader:
         if item.kind == "return":
             if isinstance(node, ast.ClassDef) or is_generator(node):
                 return
-            if item.style == "arrow" and count > 1:
-                return
+            if item.style == "arrow" and count > 1 and any(each.result is None for each in shapes):
+                return  # nobody says which of the results it is
             if returned > 1:
                 select = (item.place, *select)
             places = [(scope, "the returned value", SiteKey(kind="return", scope=scope))]

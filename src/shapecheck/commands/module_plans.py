@@ -32,6 +32,7 @@ def plan(file: Path, module: Module, config: Config, text: bytes | None = None) 
         for s in claim.sites[:1]
         if module.sites[s].kind in ("param", "field")
     )
+    described += tuple(_described_before(module, {(each.scope, each.parameter) for each in described}))
     described += tuple(_described_parts(module))
     printing = debugging_scopes(module, config)
     described += tuple(_guesses(module, printing, {(each.scope, each.parameter) for each in described}))
@@ -62,6 +63,17 @@ def _parameter_spec(claim: Claim, scope: int, parameter: str) -> ParameterSpec:
         alternative=claim.group is not None,
         leaves=bool(claim.select),
     )
+
+
+def _described_before(module: Module, known: Container[tuple[int, str]]) -> Iterator[ParameterSpec]:
+    """What may describe a parameter, or else what a function's first statement makes of it.
+
+    So a comment does that names x above `x = x[..., None]`.
+    """
+    for claim in module.claims:
+        for site in (module.sites[s] for s in claim.sites[1:]):
+            if site.kind == "param" and claim.notation == "comment" and (site.scope, site.name) not in known:
+                yield replace(_parameter_spec(claim, site.scope, site.name), vague=True)
 
 
 def _described_parts(module: Module) -> Iterator[ParameterSpec]:

@@ -139,6 +139,25 @@ def crossed(params, x):
     # x: [points, n_in] ~unreached
     return params["trans"] @ x @ params["w"] ~SC305
 """,
+    # what a comment says above the statement that makes the argument anew
+    "made_anew.py": """
+import flax.linen as nn
+
+class Net(nn.Module):
+    width: int = 8
+
+    @nn.compact
+    def __call__(self, x):
+        # x: [batch, time, mels]
+        x = x[..., None]  # [batch, time, mels, 1]
+        x = nn.Conv(self.width, (3, 3))(x)  # [batch, time, mels, width]
+        return x.mean(axis=(1, 2))  # [batch, mels] ~SC201
+
+def halved(x):
+    # x: [batch, half]
+    x = x.reshape(x.shape[0], -1, 2).sum(axis=-1)
+    return x.sum(axis=-1)  # [batch]
+""",
     # the shapes stand where it goes
     "handed_on.py": """
 def weights(sigma, steps):
@@ -243,6 +262,29 @@ def train(params, opt_state, tx, xs):
     params, opt_state = update(params, opt_state, tx, xs[0])
     return sums  # [batch, steps] ~SC201
 """,
+    # a function that another one of the file takes under the same name, also where its derivatives are taken
+    "functions.py": """
+def rollout(dynamics, x0, us):
+    # x0: [n], us: [time, m]
+    def step(x, u):
+        x_next = dynamics(x, u)  # [n]
+        return x_next, x_next
+    return jax.lax.scan(step, x0, us)[1]  # [time, n]
+
+def linearize(dynamics, x, u):
+    # x: [n], u: [m]
+    a = jax.jacobian(dynamics, argnums=0)(x, u)  # [n, n]
+    b = jax.jacobian(dynamics, argnums=1)(x, u)  # [m, n] ~SC201
+    return a
+
+def advanced(dynamics, x, u, alpha):
+    # x: [n], u: [m]
+    return x + alpha * dynamics(x, u)  # [n]
+
+def unsaid(dynamics, y):
+    # y: [k] ~unreached
+    return dynamics(y, y)  # [k] ~unreached
+""",
     "numbers.py": """
 def rollout(x, horizon):
     # x: [batch, dim]
@@ -255,6 +297,12 @@ def encode(x, n_freqs, scale):
     summed = angles.sum(axis=1)  # [batch, dim] ~SC201
     wrong = x.sum(axis=1)  # [dim] ~SC201
     return angles, wrong * scale
+
+def kept(x, n_out, max_width, key):
+    # x: [batch, dim]
+    start = jax.random.randint(key, (x.shape[0],), 0, max_width)  # [batch]
+    best = jax.lax.fori_loop(0, n_out, lambda i, best: best.at[i].set(i), jnp.zeros(n_out))  # [n_out]
+    return jnp.zeros(n_out) + start[0]  # [batch] ~SC201
 
 def reduced(x, scale):
     # x: [batch, dim]

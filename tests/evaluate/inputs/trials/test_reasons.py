@@ -72,6 +72,17 @@ def halved(x: Float[Array, "n d"]) -> Float[Array, "m d"]: ~unreached
 """,
         "padded stopped before this line: Shapes must be",
     ),
+    # `argmax` looks the axis up without a word of its own; what users look up may be any tuple
+    "no_such_axis": (
+        """
+def best(x: Float[Array, "b d"]) -> Float[Array, "b"]: ~unreached
+    return jnp.argmax(x, axis=2) ~SC301
+
+def second(x: Float[Array, "b d"], sizes: tuple[int, ...]) -> Float[Array, "b d"]: ~unreached
+    return x * sizes[7]
+""",
+        "second stopped before this line: tuple index out of range",
+    ),
     "odd_integers": (
         """
 import equinox as eqx

@@ -9,11 +9,13 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
+import sys
 import types
 from collections.abc import Callable, Iterator, Mapping
 
 from shapecheck.evaluate.inputs.facts.body_shapes import body_dtypes
 from shapecheck.evaluate.inputs.facts.handed_parts import FunctionParts, function_parts
+from shapecheck.evaluate.inputs.facts.namesake_annotations import functions_of
 from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     MISSING,
     annotation_of,
@@ -21,7 +23,9 @@ from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     leaves_open,
     signature_of,
 )
+from shapecheck.evaluate.inputs.facts.source_reads import note_module_read
 from shapecheck.model.parameter_parts import Part
+from shapecheck.shapes import parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
 Descriptions = Mapping[str, ParameterSpec]
@@ -50,7 +54,30 @@ def descriptions_of(
         for part in (Part(name), *taken.get(name, ())):
             for text, said in _said_of(part, parts, describe, depth - 1):
                 found.setdefault(text, said)
+        if given not in found and (Part(name).inner(None) in taken.get(name, ()) or parts.is_transformed(name)):
+            found.update(_namesake_function(function, given, found, describe))
     return found
+
+
+def _namesake_function(
+    function: Callable[..., object], given: str, known: Descriptions, describe: Callable[[object], Descriptions]
+) -> Descriptions:
+    """What other functions of the file say that a function gives which they take under the same name, if they agree.
+
+    In `rollout(dynamics, x0, us)` a comment may say it: `dynamics(x, u)  # (n,)`. It counts where all of its names are
+    those of other arguments here, and proves nothing against the code.
+    """
+    module = sys.modules.get(str(getattr(function, "__module__", "")))
+    if module is None:
+        return {}
+    note_module_read(module.__name__)
+    others = [each for each in functions_of(module) if each is not inspect.unwrap(function)]
+    said = {(one.spec, one.dtype): one for each in others if (one := describe(each).get(given)) is not None}
+    here = {name for each in known.values() for name in parse_spec(each.spec).names()}
+    one = next(iter(said.values()), None)
+    if len(said) != 1 or one is None or not here.issuperset(parse_spec(one.spec).names()):
+        return {}
+    return {given: dataclasses.replace(one, vague=True)}
 
 
 def _said_of(

@@ -12,7 +12,7 @@ from types import CodeType
 from shapecheck.evaluate.inputs.facts.defining_source import defining_source
 from shapecheck.evaluate.inputs.facts.parameter_facts import called_name
 from shapecheck.evaluate.inputs.facts.source_reads import note_read
-from shapecheck.evaluate.inputs.facts.transformations import hands_on_arguments
+from shapecheck.evaluate.inputs.facts.transformations import calls_function, hands_on_arguments
 from shapecheck.model.parameter_parts import ParameterParts, Part
 
 _DEPTH = 3  # functions that hand it on to each other
@@ -51,6 +51,16 @@ class FunctionParts:
             and bool(node.args)
             and self.own.part(node.args[0]) == Part(parameter)
             and not any(each.arg == "has_aux" for each in node.keywords)
+            for node in ast.walk(self.tree)
+        )
+
+    def is_transformed(self, parameter: str) -> bool:
+        """Whether a function that is a parameter is called by a transformation: `jax.jacobian(dynamics)(x, u)`."""
+        return any(
+            isinstance(node, ast.Call)
+            and bool(node.args)
+            and calls_function(called_name(node.func)[0])
+            and self.own.part(node.args[0]) == Part(parameter)
             for node in ast.walk(self.tree)
         )
 
@@ -138,7 +148,7 @@ def parts_of(function: Callable[..., object], parameter: str, depth: int = _DEPT
     if found is None:
         return ()
     parts = dict.fromkeys(found.own.by_parameter().get(parameter, ()))
-    if not parts and found.is_differentiated(parameter):
+    if not parts and found.is_transformed(parameter):
         parts[Part(parameter).inner(None)] = None
     for whole in (Part(parameter), *parts):
         for inner, name in found.receivers(whole) if depth else ():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import re
 import types
 from collections.abc import Callable, Mapping
 from typing import Literal
@@ -31,7 +32,9 @@ _INTEGERS = {
     "linspace": 2,
     "eye": -1,
 }
+_BOUNDS = {"fori_loop": (0, 1), "randint": (2, 3)}  # further ones, likewise
 _SHAPED = frozenset({"zeros", "ones", "full", "empty", "broadcast_to", "reshape", "tile", "normal", "uniform"})
+_SHAPE_FIRST = frozenset({"zeros", "ones", "full", "empty"})
 _SIZES = frozenset({"length", "num", "num_segments", "num_classes", "axis_size", "total_repeat_length", "fill_count"})
 _ELEMENTWISE = frozenset(
     {"exp", "log", "sqrt", "square", "abs", "tanh", "sin", "cos", "power", "maximum", "minimum", "clip", "where"}
@@ -204,7 +207,9 @@ def _kind(node: ast.expr, around: Mapping[ast.AST, ast.AST], module: Mapping[str
             return "integer"
     if isinstance(outer, ast.Call) and top in outer.args:
         name, index = called_name(outer.func)[0], outer.args.index(top)
-        if name in _INTEGERS and _INTEGERS[name] in (-1, index):
+        if (name in _INTEGERS and _INTEGERS[name] in (-1, index)) or index in _BOUNDS.get(name, ()):
+            return "integer"
+        if name in _SHAPE_FIRST and index == 0 and isinstance(outer.func, ast.Attribute) and not _is_shape(top):
             return "integer"
         if name in _SHAPED and isinstance(outer.func, ast.Attribute) and name == "reshape" and index:
             return "integer"
@@ -214,6 +219,11 @@ def _kind(node: ast.expr, around: Mapping[ast.AST, ast.AST], module: Mapping[str
             return _handed_on(outer, index, module, depth)
     is_computed = top is not node and isinstance(top, (ast.BinOp, ast.UnaryOp))
     return "number" if is_computed or isinstance(outer, ast.Compare) else ""
+
+
+def _is_shape(node: ast.AST) -> bool:
+    """Whether a variable is called as what holds several sizes: `jnp.zeros(batch_shape)`."""
+    return isinstance(node, ast.Name) and re.search(r"shapes?$|dims$|sizes$", node.id) is not None
 
 
 def _is_for_layer(node: ast.expr, around: Mapping[ast.AST, ast.AST]) -> bool:

@@ -62,6 +62,12 @@ _SCALAR = re.compile(
     r"|lengthscale|fraction|prob|probability|power|exponent|max_norm|variance)_?\d?$",
     re.IGNORECASE,
 )
+# Of these, those that are one number whatever they are for; a `scale` may well be one for each feature.
+_ONE_NUMBER = re.compile(
+    r"(^|_)(eps|epsilon|lr|learning_rate|temperature|tau|alpha|dt|step_size|decay|momentum|threshold|jitter|damping|tol"
+    r"|tolerance|discount|max_norm|lam|lambda|fraction)_?\d?$",
+    re.IGNORECASE,
+)
 _INITIALIZER = re.compile(r"(^|_)init(iali[sz]er)?(_fn)?$|^init(iali[sz]er)?_", re.IGNORECASE)
 _PLACE = re.compile(
     r"path|file|fname|dir(_|$)|directory|folder|(^|_)(url|uri|root|host|address|checkpoint|ckpt|endpoint|dataset|command)"
@@ -130,6 +136,11 @@ def is_dtype(name: str) -> bool:
 def is_scalar(name: str) -> bool:
     """Whether a parameter of this name is a number mostly: a rate, a tolerance, a temperature."""
     return _SCALAR.search(name) is not None
+
+
+def is_one_number(name: str) -> bool:
+    """Whether a parameter of this name is never an array of several: a tolerance, a temperature."""
+    return _ONE_NUMBER.search(name) is not None
 
 
 def number(name: str) -> float:

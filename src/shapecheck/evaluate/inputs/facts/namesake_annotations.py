@@ -22,7 +22,7 @@ def namesake_annotations(function: Callable[..., object], parameter: str) -> lis
         return []
     note_module_read(module.__name__)
     found: list[object] = []
-    for each in _functions(module):
+    for each in functions_of(module):
         if parameter in own_annotations(each):
             annotation = annotation_of(each, parameter, own_annotations(each)[parameter])
             if annotation not in found:
@@ -32,7 +32,7 @@ def namesake_annotations(function: Callable[..., object], parameter: str) -> lis
     return [single] if is_class and not (is_array_type(single) or holds_plain_array(single)) else []
 
 
-def _functions(module: types.ModuleType) -> Iterator[types.FunctionType]:
+def functions_of(module: types.ModuleType) -> Iterator[types.FunctionType]:
     """The functions of a module, and those of its classes."""
     for value in list(vars(module).values()):
         if isinstance(value, types.FunctionType) and value.__module__ == module.__name__:

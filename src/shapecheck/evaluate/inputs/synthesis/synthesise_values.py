@@ -313,8 +313,11 @@ class ValueSynthesis:
         return self._of_rank(name, chosen, self.assignment.variadic_rank, "")
 
     def number_or_array(self, name: str) -> object:
-        """What nothing describes but that it is computed with: a number, or an array of two axes that fits anywhere."""
-        if not self.integers.invention:
+        """What nothing describes but that it is computed with: a number, or an array of two axes that fits anywhere.
+
+        The latter does not count where the name says that it is one number.
+        """
+        if not self.integers.invention or name_hints.is_one_number(name):
             self.invent("rank", name, axes_text(0))
             return name_hints.number(name)
         self.invent("rank", name, axes_text(2))

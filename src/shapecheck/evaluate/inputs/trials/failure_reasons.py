@@ -28,10 +28,11 @@ from shapecheck.model import ArrayValue, Failure, Frame
 from shapecheck.model.observation import FailureKind
 
 _LIBRARIES = frozenset({"jax", "jaxlib", "numpy", "einops", "opt_einsum", "optax"})
+_NO_SUCH_AXIS = "tuple index out of range"  # what JAX's `argmax` says of an axis that an array has not
 _SHAPE_WORDS = re.compile(
     r"shape|dimension|broadcast|axis|axes|rank|\bndim\b|size of label|contracting|concatenate|einsum|einops|"
     r"incompatible types for matmul|operand \d|got \d+ and \d+|must (?:be|have) equal|divide evenly|too many indices|"
-    r"unpack",
+    rf"unpack|{_NO_SUCH_AXIS}",
     re.IGNORECASE,
 )
 # Devices, and how arrays lie on them: what the machine has, and what arrays that somebody else gives would bring along.
@@ -99,6 +100,8 @@ def explain(error: BaseException, recorder: Recorder) -> Failure:
     arrays = tuple(_arrays_on_line(frame, line))
     if kind == "shape" and any(_is_of_devices(chain, frame) for chain in _chains(frame.f_code.co_filename, line)):
         kind = "other"
+    if kind == "shape" and message == _NO_SUCH_AXIS:
+        message = f"an array has no such axis ({message})"
     return Failure(
         kind=kind,
         message=message,
