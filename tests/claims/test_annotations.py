@@ -87,7 +87,11 @@ STRUCTURES = {
     "callable of any arguments": ('Callable[..., Float[A, "b"]] | None', ["Float[b] .result: called x"]),
     "callables of two kinds": (
         'Callable[[Float[A, "a"]], int] | Callable[[int, Float[A, "a"]], int]',
-        ["Float[a] .?", "Float[a] .?"],
+        ["Float[a] .call/1 .0: called x", "Float[a] .call/2 .1: called x"],
+    ),
+    "callables of one kind": (
+        'Callable[[Float[A, "a"]], int] | Callable[[Float[A, "b"]], int]',
+        ["Float[a] .?", "Float[b] .?"],
     ),
     "callables in a list": ('list[Callable[[Float[A, "a"]], int]]', ["Float[a] .0: called x.*"]),
     "callables in a tuple of a union": (

@@ -54,6 +54,43 @@ def batched(
 ):
     return f(x)
 """,
+    # of several callables each speaks of the calls with as many arguments as it takes
+    "several.py": """
+def emits(
+    f: Callable[
+        [Float[Array, "state"]],
+        Float[Array, "emission"],
+    ]
+    | Callable[
+        [Float[Array, "state"], Float[Array, "inputs"]],
+        Float[Array, "emission"],
+    ],
+    x: Float[Array, "state"],
+    u: Float[Array, "inputs"],
+):
+    return f(x), f(x, u)
+
+def emits_by_one(
+    f: Callable[
+        [Float[Array, "state"]], ~unreached
+        Float[Array, "emission"], ~unreached
+    ]
+    | Callable[
+        [Float[Array, "state"], Float[Array, "inputs"]], ~SC202
+        Float[Array, "emission"],
+    ],
+    x: Float[Array, "time state"],
+    u: Float[Array, "inputs"],
+):
+    return f(x, u)
+
+def nobody_knows_which(
+    f: Callable[[Float[Array, "state"]], Float[Array, "emission"]] ~unreached
+    | Callable[[Float[Array, "time"]], Float[Array, "time"]], ~unreached
+    x: Float[Array, "state"],
+):
+    return f(x)
+""",
     # what is made up follows what it is given; other sizes than in the function around prove nothing
     "sizes.py": """
 def halves(

@@ -12,7 +12,7 @@ from shapecheck.claims.annotation_specs import AnnotationReader, AnnotationSpec
 from shapecheck.claims.claim_sites import SiteKey, Sites, name_place, value_place
 from shapecheck.claims.compared_names import compared_names
 from shapecheck.claims.unbound_expressions import UnboundExpressions
-from shapecheck.model import Claim, Selector, SiteKind
+from shapecheck.model import Claim, Selector, SiteKind, call_part
 from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments, dotted_name, is_generator
 
 # Of which values evaluation sees the calls, and the items.
@@ -155,5 +155,7 @@ def _described_part(spec: AnnotationSpec, target: str) -> str:
         return f"an item of {target}"
     if spec.arises != "called" or "?" in spec.select:
         return target
-    first = spec.select[0]
+    first = call_part(spec.select)
+    if first is None:
+        return target
     return f"what {target} gives" if first == "result" else f"argument {int(first) + 1} of {target}"

@@ -64,6 +64,7 @@ class AnnotationSpec:
     inside: tuple[Selector, ...] = ()
     sure: bool = True
     by_alias: bool = False
+    arity: int | None = None  # of the callable whose calls it describes
 
     @property
     def way(self) -> tuple[Selector, ...]:
@@ -233,7 +234,8 @@ class AnnotationReader:
         """What a callable takes, by position, and what it gives."""
         parameters = taken.elts if isinstance(taken, ast.List) else []
         found = [each for index, node in enumerate(parameters) for each in self._type(node, place.into(index))]
-        return [*found, *self._type(given, place.into("result"))]
+        found += self._type(given, place.into("result"))
+        return [replace(each, arity=len(parameters)) for each in found] if isinstance(taken, ast.List) else found
 
     def _entries(self, node: ast.Subscript, place: _Place) -> list[AnnotationSpec]:
         """What a TypedDict says of its entries."""
@@ -288,7 +290,7 @@ class AnnotationReader:
             result = [_with_demand(claim, f"only {' '.join(sorted(only))}", len(place.select)) for claim in result]
         if (len(speaking) > 1 and not can_differ) or any(self.names.original(member) in _ANY for member in silent):
             result = [_out_of_sight(claim) for claim in result]
-        result += [each if len(later) == 1 else _out_of_sight(each) for each in itertools.chain(*later)]
+        result += _of_several_callables(later)
         # A name among the others may stand for arrays or callables of another kind: what fits none may be one of those.
         return result if are_plain else [replace(claim, sure=False) for claim in result]
 
@@ -417,6 +419,16 @@ def _is_whole(claim: AnnotationSpec, depth: int) -> bool:
 
 def _structure(claim: AnnotationSpec, depth: int) -> Selector:
     return "?" if "?" in claim.select or len(claim.way) == depth else claim.way[depth]
+
+
+def _of_several_callables(members: Sequence[Sequence[AnnotationSpec]]) -> list[AnnotationSpec]:
+    """What a union's callables or iterators say: of several callables each of the calls with as many arguments."""
+    if len(members) == 1:
+        return list(members[0])
+    arities = [{each.arity for each in found} for found in members]
+    if any(None in each or len(each) > 1 for each in arities) or len(set[int | None]().union(*arities)) < len(members):
+        return [_out_of_sight(each) for each in itertools.chain(*members)]
+    return [replace(each, select=(f"call/{each.arity}", *each.select)) for each in itertools.chain(*members)]
 
 
 def _out_of_sight(claim: AnnotationSpec) -> AnnotationSpec:

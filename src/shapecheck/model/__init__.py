@@ -39,6 +39,7 @@ _FILES = {
         "Suppression",
         "Switch",
         "admitted_structures",
+        "call_part",
         "entry_key",
         "entry_selector",
         "is_structure",

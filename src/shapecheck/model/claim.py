@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, Union
@@ -16,10 +16,18 @@ Selector = Union[int, str]  # noqa: UP007 - evaluated on Python 3.10
 
 
 def is_structure(selector: Selector) -> bool:
-    """Whether it goes on only where the value has this structure: "array", "tuple/2", "list", "dict" or "holder"."""
+    """Whether it goes on only where the value has this structure: "array", "tuple/2", "list", "dict" or "holder".
+
+    "call/2" is that of a call with two arguments.
+    """
     return isinstance(selector, str) and (
-        selector in ("array", "list", "dict", "holder") or selector.startswith("tuple/")
+        selector in ("array", "list", "dict", "holder") or selector.startswith(("tuple/", "call/"))
     )
+
+
+def call_part(select: Sequence[Selector]) -> Selector | None:
+    """Which part of a call the selectors of a callable's claim lead to: the number of an argument, or "result"."""
+    return next((each for each in select if not is_structure(each)), None)
 
 
 def admitted_structures(selector: Selector) -> tuple[str, ...]:

@@ -5,7 +5,19 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 
-from shapecheck.model import SNIPPET, ArrayValue, Claim, Evaluation, Failure, Finding, Frame, Module, Span, Value
+from shapecheck.model import (
+    SNIPPET,
+    ArrayValue,
+    Claim,
+    Evaluation,
+    Failure,
+    Finding,
+    Frame,
+    Module,
+    Span,
+    Value,
+    call_part,
+)
 from shapecheck.rules import RULES
 from shapecheck.shapes import parse_spec
 from shapecheck.verdicts.claim_outcome import BoundSize, Mismatch
@@ -121,7 +133,7 @@ def _code(module: Module, claim: Claim, mismatch: Mismatch) -> str:
         return "SC208"
     kind = module.sites[claim.sites[0]].kind
     if kind == "called":  # an argument that a callable is given, or what it gives
-        return "SC203" if claim.select[:1] == ("result",) else "SC202"
+        return "SC203" if call_part(claim.select) == "result" else "SC202"
     return _CODES[kind]
 
 

@@ -254,7 +254,10 @@ def _held_step(value: Value) -> str:
 def _walk_call(call: TreeValue, first: int | str, rest: tuple[int | str, ...]) -> Iterator[tuple[Value, str]]:
     """Into an argument of a call, if it was given by position, or into the result."""
     *arguments, result = call.children
-    if first == "result":
+    if is_structure(first):
+        if first == f"call/{len(arguments)}":
+            yield from _walk(call, rest, "")
+    elif first == "result":
         yield from _walk(result, rest, "")
     elif isinstance(first, int) and first < len(arguments):
         yield from _walk(arguments[first], rest, "")
@@ -308,6 +311,8 @@ def _kind(value: Value) -> str:
         article = "a" if value.type[:1].lower() not in "aeiou" else "an"
         if value.kind in ("operator", "function"):
             return f"{article} {value.type}"
+        if value.kind == "call":
+            return f"called with {len(value.children) - 1} arguments by position"
         return f"{article} {value.type} of {len(value.children)}"
     return "None" if value.type == "NoneType" else f"of type {value.type}"
 
