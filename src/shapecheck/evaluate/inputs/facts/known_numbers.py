@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import inspect
 import re
 import types
@@ -17,6 +16,7 @@ from typing import Literal
 from shapecheck.evaluate.inputs.facts.defining_source import defining_source
 from shapecheck.evaluate.inputs.facts.handed_parts import function_parts
 from shapecheck.evaluate.inputs.facts.parameter_facts import called_name
+from shapecheck.evaluate.inputs.facts.source_reads import note_read
 
 Kind = Literal["integer", "number", ""]
 
@@ -69,10 +69,20 @@ def counts_turns(function: Callable[..., object], parameter: str) -> bool:
 
 def repeats_items(function: Callable[..., object], parameter: str) -> bool:
     """Whether a function, or the methods of a class, repeat a list so many times: `kernel_size=self.dim * [3]`."""
-    return parameter in _repetitions(inspect.unwrap(function))
+    own = inspect.unwrap(function)
+    own = getattr(own, "__func__", own)
+    if not isinstance(own, (types.FunctionType, type)):
+        return False  # such as a model, which may have no hash
+    note_read(own)
+    key = own.__code__ if isinstance(own, types.FunctionType) else own
+    if key not in _repeated:
+        _repeated[key] = _repetitions(own)
+    return parameter in _repeated[key]
 
 
-@functools.cache
+_repeated: dict[object, frozenset[str]] = {}
+
+
 def _repetitions(function: Callable[..., object]) -> frozenset[str]:
     """The parameters by which list displays are multiplied, and the attributes of `self` in a class."""
     source = defining_source(function)
