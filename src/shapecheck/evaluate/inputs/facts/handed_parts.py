@@ -89,6 +89,23 @@ class FunctionParts:
         return frozenset(each.id for each in (*bounds, *steps) if isinstance(each, ast.Name))
 
     @functools.cached_property
+    def repetitions(self) -> frozenset[str]:
+        """The variables, and attributes of `self`, by which lists that are written out are multiplied."""
+        nodes = list(ast.walk(self.tree))
+        calls = (node for node in nodes if isinstance(node, ast.Call))
+        arrays = (call for call in calls if called_name(call.func)[0] in ("array", "asarray"))
+        of_arrays = {id(each) for call in arrays for each in call.args}  # so many elements are an axis, of any size
+        products = (node for node in nodes if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult))
+        pairs = [
+            pair
+            for each in products
+            if id(each) not in of_arrays
+            for pair in ((each.left, each.right), (each.right, each.left))
+        ]
+        times = (ast.unparse(times) for items, times in pairs if isinstance(items, (ast.List, ast.Tuple)))
+        return frozenset(each.removeprefix("self.") for each in times)
+
+    @functools.cached_property
     def _call_arguments(self) -> Sequence[tuple[ast.expr, types.FunctionType | None, str]]:
         calls = (node for node in ast.walk(self.tree) if isinstance(node, ast.Call))
         return [each for call in calls for each in self._arguments(call)]

@@ -13,10 +13,8 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from shapecheck.evaluate.inputs.facts.defining_source import defining_source
 from shapecheck.evaluate.inputs.facts.handed_parts import function_parts
 from shapecheck.evaluate.inputs.facts.parameter_facts import called_name
-from shapecheck.evaluate.inputs.facts.source_reads import note_read
 
 Kind = Literal["integer", "number", ""]
 
@@ -46,8 +44,8 @@ def number_kind(function: Callable[..., object], parameter: str, depth: int = _D
     """Whether a function takes an integer, or any number, for a parameter; "" if its code does not tell."""
     own = inspect.getattr_static(function, "__init__") if isinstance(function, type) else inspect.unwrap(function)
     own = getattr(own, "__func__", own)
-    source = defining_source(own)
-    if source is None or not isinstance(own, types.FunctionType):
+    source = function_parts(own)
+    if source is None:
         return ""
     around = {child: node for node in ast.walk(source.tree) for child in ast.iter_child_nodes(node)}
     names = [node for node in ast.walk(source.tree) if isinstance(node, ast.Name) and node.id == parameter]
@@ -71,40 +69,25 @@ def repeats_items(function: Callable[..., object], parameter: str) -> bool:
     """Whether a function, or the methods of a class, repeat a list so many times: `kernel_size=self.dim * [3]`."""
     own = inspect.unwrap(function)
     own = getattr(own, "__func__", own)
-    if not isinstance(own, (types.FunctionType, type)):
-        return False  # such as a model, which may have no hash
-    note_read(own)
-    key = own.__code__ if isinstance(own, types.FunctionType) else own
-    if key not in _repeated:
-        _repeated[key] = _repetitions(own)
-    return parameter in _repeated[key]
+    held = vars(own).values() if isinstance(own, type) else (own,)
+    functions = (inspect.unwrap(each) for each in held if isinstance(each, types.FunctionType))
+    # Of a class only the methods are read that mention it, so that an edit of another one changes nothing here.
+    read = [function_parts(each) for each in functions if _mentions(each, parameter)]
+    return any(found is not None and parameter in found.repetitions for found in read)
 
 
-_repeated: dict[object, frozenset[str]] = {}
-
-
-def _repetitions(function: Callable[..., object]) -> frozenset[str]:
-    """The parameters by which list displays are multiplied, and the attributes of `self` in a class."""
-    source = defining_source(function)
-    nodes = list(ast.walk(source.tree)) if source is not None else []
-    calls = (node for node in nodes if isinstance(node, ast.Call) and called_name(node.func)[0] in ("array", "asarray"))
-    arrays = {id(each) for call in calls for each in call.args}  # so many elements are an axis, and may be any number
-    found: set[str] = set()
-    for node in nodes:
-        if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult) or id(node) in arrays:
-            continue
-        for items, times in ((node.left, node.right), (node.right, node.left)):
-            if isinstance(items, ast.List | ast.Tuple):
-                found.add(ast.unparse(times).removeprefix("self."))
-    return frozenset(found)
+def _mentions(function: Callable[..., object], name: str) -> bool:
+    """Whether the code of a function has a parameter or an attribute of this name."""
+    code = getattr(function, "__code__", None)
+    return code is not None and (name in code.co_names or name in code.co_varnames)
 
 
 def holds_sizes(function: Callable[..., object], parameter: str, depth: int = _DEPTH) -> bool:
     """Whether a parameter is a sequence of sizes, such as the widths of layers: `zip(sizes[:-1], sizes[1:])`."""
     own = inspect.getattr_static(function, "__init__") if isinstance(function, type) else inspect.unwrap(function)
     own = getattr(own, "__func__", own)
-    source = defining_source(own)
-    if source is None or not isinstance(own, types.FunctionType):
+    source = function_parts(own)
+    if source is None:
         return False
     around = {child: node for node in ast.walk(source.tree) for child in ast.iter_child_nodes(node)}
     sequences = {parameter, *_joined_from(source.tree, parameter)}
