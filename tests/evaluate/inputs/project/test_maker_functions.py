@@ -253,6 +253,11 @@ def update(params, opt_state, tx, x):
     wrong = x @ updates["w"]  # [4, batch] ~SC201
     return params, opt_state
 
+def filtered(kalman, mean, obs):
+    # mean: [n] ~unreached, obs: [m] ~unreached
+    mean, innovation = kalman.update(mean, obs)
+    return innovation  # [m] ~unreached
+
 def train(params, opt_state, tx, xs):
     # xs: [steps, batch, 3]
     def step(carry, x):

@@ -1,7 +1,8 @@
 """Whether a parameter is an optimizer, or its state, as a function uses it: `updates, state = tx.update(g, state)`.
 
 Optax has the protocol, https://optax.readthedocs.io/en/latest/api/transformations.html#optax.GradientTransformation.
-Only source is read.
+A filter may have an `update(mean, observed)` as well: a name has to say that it is an optimizer, its state, or that it
+is given gradients. Only source is read.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from shapecheck.model.parameter_parts import Part, parameter_names
 Role = Literal["optimizer", "state", ""]
 
 _DEPTH = 3  # functions that hand it on to each other
+_OPTIMIZER = re.compile(r"(?:^|_)(?:opt|optim|optimi[sz]er|tx|gradient_transform\w*)\d?$")
+_GRADIENTS = re.compile(r"(?:^|_)(?:g|dparams|updates?|grads?|gradients?)(?:$|_)")
 _STATE = re.compile(r"(?:^|_)(?:opt|optim|optimi[sz]er|tx)_?(?:\w+_)?states?$|^states?_opt$")
 
 
@@ -57,6 +60,14 @@ def _updates(found: FunctionParts) -> tuple[tuple[str, ast.expr], ...]:
             and len(call.args) > 1
             and isinstance(function.value, ast.Name)
             and function.value.id in parameters
+            and _says_so(function.value.id, *call.args[:2])
         ):
             updates.append((function.value.id, call.args[1]))
     return tuple(updates)
+
+
+def _says_so(optimizer: str, gradients: ast.expr, state: ast.expr) -> bool:
+    """Whether one of the three has a name by which such things are called."""
+    named = [(_OPTIMIZER, optimizer)]
+    named += [(pattern, ast.unparse(each)) for pattern, each in ((_GRADIENTS, gradients), (_STATE, state))]
+    return any(pattern.search(name.rpartition(".")[2]) for pattern, name in named)
