@@ -16,8 +16,10 @@ from typing import Final
 from shapecheck.evaluate.inputs.facts.namesakes import are_namesakes, counts_examples
 from shapecheck.evaluate.inputs.trials.choices import integer_key
 from shapecheck.evaluate.inputs.trials.size_assignment import Substitution
+from shapecheck.evaluate.inputs.trials.ties import CallSignature
 from shapecheck.evaluate.inputs.trials.trial import Trial, TrialOutcome
 from shapecheck.evaluate.search.suggest_ties import opposite_sizes
+from shapecheck.shapes import FixedDim, parse_spec
 
 MOST_ATTEMPTS: Final = 24
 _NUMBER = re.compile(r"(?<![\w/.])\d+")
@@ -112,10 +114,15 @@ def meets_inner_array(failed: TrialOutcome) -> bool:
     return any(size in owners for axes in _unfit(failed) for size in axes)
 
 
-def meets_foreign_size(failed: TrialOutcome) -> bool:
-    """Whether a size inside of an argument does not fit one that is none: `image: (784,)` of layers of any widths."""
-    nested = {str(size) for size in _nested_sizes(failed).values()}
-    return any(nested & set(axes) and not nested >= set(axes) for axes in _unfit(failed))
+def meets_written_size(failed: TrialOutcome, signature: CallSignature) -> bool:
+    """Whether a size inside of an argument does not fit a number that is written: `image: (784,)` of any layers.
+
+    Not one that code computes, or an integer: whether the inner one has to be that is what is to be found out.
+    """
+    dims = (dim for array in signature.arrays for dim in parse_spec(array.spec).dims)
+    written = {str(dim.size) for dim in dims if isinstance(dim, FixedDim)}
+    nested = {str(size) for size in _nested_sizes(failed).values()} - written
+    return any(nested & set(axes) and written & set(axes) for axes in _unfit(failed))
 
 
 def _has_two_dims(failed: TrialOutcome) -> bool:

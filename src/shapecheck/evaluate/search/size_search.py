@@ -23,7 +23,7 @@ from shapecheck.evaluate.inputs.trials.size_assignment import (
 from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec, Tie, explain_tie
 from shapecheck.evaluate.inputs.trials.trial import Apart, CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
-from shapecheck.evaluate.search.nested_sizes import NestedSizes, meets_foreign_size, meets_inner_array
+from shapecheck.evaluate.search.nested_sizes import NestedSizes, meets_inner_array, meets_written_size
 from shapecheck.evaluate.search.suggest_ties import (
     as_number,
     closes_circle,
@@ -135,7 +135,7 @@ class SizeSearch:
         deepest = max(failed, key=lambda each: (each.depth, each.trial.rank == ranks[0], -unfit_axes(each)))
         if not deepest.has_free_names():
             # Which integers inside of an argument are equal is for its class to say; arrays follow what they meet.
-            is_met = meets_inner_array(deepest) or meets_foreign_size(deepest)
+            is_met = meets_inner_array(deepest) or meets_written_size(deepest, self._call_spec.signature)
             mended = self._with_nested(deepest) if is_met else None
             return mended or SearchResult(failed=tuple(failed))
         untied, deepest = deepest, self._with_fields(deepest)

@@ -207,6 +207,29 @@ def crossed(params, images):
     (w, b), *_ = params
     return images.T @ w ~SC305
 """,
+    # a number that is written is no size to be chosen; one that code makes may be wrong
+    "written_sizes.py": """
+import equinox as eqx
+
+def init_params(key, n_in, n_out):
+    return {"w": jnp.zeros((n_in, n_out)), "b": jnp.zeros(n_out)}
+
+def predict(params, image):
+    # image: (784,)
+    return image @ params["w"] + params["b"]  # [classes]
+
+class Adapter(eqx.Module):
+    a: jax.Array
+    b: jax.Array
+    rank: int
+    def __init__(self, d_in: int, d_out: int, rank: int = 8):
+        self.a, self.b, self.rank = jnp.zeros((rank, d_in)), jnp.zeros((d_out, rank)), rank
+
+def orthogonality(layer: Adapter) -> Float[Array, ""]: ~unreached
+    gram = layer.b @ layer.b.T
+    eye = jnp.eye(layer.rank)  # [rank, rank] ~unreached
+    return jnp.sum((gram - eye) ** 2) ~SC301
+""",
     # each called after what uses it, and its integers after the sizes of what that takes
     "after_users.py": """
 def init_mlp(key, sizes):

@@ -99,9 +99,9 @@ class Solver(eqx.Module):
     model: Velocity
     def __init__(self, model: Velocity):
         self.model = model
-    def sample(self, key: jax.Array, n: int) -> Float[Array, "n d"]:
+    def sample(self, key: jax.Array, n: int) -> Float[Array, "n d"]: ~unreached
         x = jax.random.normal(key, (n, self.model.n_in - 1))
-        return x + jax.vmap(self.model)(jnp.concatenate([x, jnp.ones((n, 1))], axis=1))
+        return x + jax.vmap(self.model)(jnp.concatenate([x, jnp.ones((n, 1))], axis=1))  ~SC302
 """,
     # a model may have as many classes as an array has features, and not as many as a batch has examples
     "counts.py": """
