@@ -159,3 +159,32 @@ def attend_wrongly(query: jax.Array, key: jax.Array, value: jax.Array) -> jax.Ar
 def test_keys_beside_queries_are_no_random_keys(check_folder) -> None:
     marked = check_folder({"attention.py": ATTENTION}).cases["attention.py"]
     assert marked.actual == marked.expected, marked.details
+
+
+CACHE = """
+from typing import NamedTuple
+import jax
+import jax.numpy as jnp
+
+
+class Layer(NamedTuple):
+    keys: jax.Array | None
+    values: jax.Array | None
+
+
+def extend(layer: Layer, *, keys: jax.Array, values: jax.Array):
+    \"\"\"Args:
+    keys: array of shape (batch, n, d)
+    values: array of shape (batch, n, d)
+    \"\"\"
+    return _join(layer.keys, keys), _join(layer.values, values)
+
+
+def _join(cached, new):
+    return new if cached is None else jnp.concatenate([cached, new], axis=-2)
+"""
+
+
+def test_keys_beside_values_are_those_of_a_cache(check_folder) -> None:
+    marked = check_folder({"cache.py": CACHE}).cases["cache.py"]
+    assert "SC301" not in {code for _, code in marked.actual}, marked.details

@@ -79,6 +79,7 @@ _FLAG = re.compile(
     r"|(?P<on>deterministic|inference))(_mode)?$|^(use|return|with)_"
 )
 _ATTENDED, _ASKING = frozenset({"key", "keys"}), frozenset({"query", "queries"})
+_CACHED = "values"  # beside which `keys` are those of a cache
 _KEY = re.compile(r"(^|_)(key|rng|prng|prng_key|rng_key)s?$")
 _INTEGER_ARRAY = re.compile(
     r"(token|label|index|indices|idx|ids?$|^ids|action|segment|position_ids|senders|receivers|class(es)?$|target_ids|codes?$|"
@@ -166,8 +167,9 @@ def is_activation(name: str) -> bool:
 
 
 def is_key(name: str, beside: Collection[str] = ()) -> bool:
-    """Whether a parameter of this name takes a random key: the keys of attention stand `beside` queries."""
-    return _KEY.search(name) is not None and not (name in _ATTENDED and not _ASKING.isdisjoint(beside))
+    """Whether a parameter of this name takes a random key: the keys of attention stand `beside` queries, or values."""
+    is_attended = name in _ATTENDED and not _ASKING.isdisjoint(beside)
+    return _KEY.search(name) is not None and not is_attended and not (name == "keys" and _CACHED in beside)
 
 
 def flag(name: str) -> bool | None:
