@@ -392,9 +392,9 @@ class CallBuilder:
             chosen = synthesis.integers.chosen
             return BoundCall(
                 call=functools.partial(self._run_call, runner, args, kwargs),
-                later=synthesis.later,
+                later=synthesis.sources.later,
                 chosen=assignment.chosen_sizes(),
-                integers={**chosen, **synthesis.made_up, **known},
+                integers={**chosen, **synthesis.instances.sizes, **known},
                 arguments=frozenset(missing_parameters(function, known)) & chosen.keys() - known.keys(),
                 lengths=frozenset(length for each in inventors for length in each.values.lengths),
                 assumptions=_inventions(inventors, assignment.tied_sizes()),
@@ -528,9 +528,9 @@ def _inventions(made: Iterable[Synthesis], fixed: Collection[int] = ()) -> tuple
             found[Assumption(kind, name, value, "invented")] = None
         for name in synthesis.assignment.guessed_dtypes:
             found[Assumption("dtype", name, "", "invented")] = None
-        for part, spec in synthesis.described_parts.items():
+        for part, spec in synthesis.sources.described_parts.items():
             found[Assumption("part", part, spec, "written")] = None
-        for name, size in synthesis.made_up.items():
+        for name, size in synthesis.instances.sizes.items():
             if size not in fixed:
                 found[Assumption("size", name, str(size), "invented")] = None
     return tuple(found)

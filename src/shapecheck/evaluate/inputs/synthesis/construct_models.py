@@ -122,7 +122,7 @@ class Models:
         sizes.choose_inner = synthesis.integers.choose_inner
         body = body_shapes(function, described, self.hints(function))
         args, kwargs = synthesis.arguments(function, described, init, body, constructing=True)
-        if construction == AS_CALLED and not synthesis.took_from_calls:
+        if construction == AS_CALLED and not synthesis.sources.took_from_calls:
             raise NotCalledError(f"nothing calls {function.__name__} with known values")
         return LazyCall(function, args, kwargs), synthesis
 

@@ -65,14 +65,14 @@ class LaterResults:
     def _arguments(self, function: FunctionType) -> tuple[Sequence[object], dict[str, object]]:
         """Arguments of which something says all: what is made up after a call has begun could not be made otherwise."""
         values, assignment = self._synthesis.values, self._synthesis.assignment
-        before = len(values.inventions), len(assignment.guessed_dtypes), len(self._synthesis.made_up)
+        before = len(values.inventions), len(assignment.guessed_dtypes), len(self._synthesis.instances.sizes)
         if (taken := self._parameters_of_result()) is not None and not self._describes_itself(function):
             found: tuple[Sequence[object], dict[str, object]] = [values.value(each, "") for each in taken], {}
         else:
             described = self._models.described(function)
             body = body_shapes(function, described, self._models.hints(function))
             found = self._synthesis.arguments(function, described, {}, body)
-        if before != (len(values.inventions), len(assignment.guessed_dtypes), len(self._synthesis.made_up)):
+        if before != (len(values.inventions), len(assignment.guessed_dtypes), len(self._synthesis.instances.sizes)):
             raise CannotSynthesiseError("nothing says what the function takes that is given back")
         return found
 

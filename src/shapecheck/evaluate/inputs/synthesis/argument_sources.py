@@ -1,0 +1,322 @@
+"""One argument, made as the surest source tells of it: default, description, calls, makers, annotation, or name."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import inspect
+import types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Union
+
+import jax
+
+from shapecheck.evaluate.framework_protocol import (
+    apply_variables,
+)
+from shapecheck.evaluate.inputs.facts import name_hints
+from shapecheck.evaluate.inputs.facts.body_shapes import BodyShape, unpacked_parts
+from shapecheck.evaluate.inputs.facts.called_models import called_models
+from shapecheck.evaluate.inputs.facts.handed_parts import goes_elsewhere, is_used, parts_of
+from shapecheck.evaluate.inputs.facts.known_numbers import holds_sizes, number_kind
+from shapecheck.evaluate.inputs.facts.known_texts import known_texts, reaches_out
+from shapecheck.evaluate.inputs.facts.namesake_annotations import namesake_annotations
+from shapecheck.evaluate.inputs.facts.optimizer_calls import optimizer_role
+from shapecheck.evaluate.inputs.facts.random_keys import admits_key
+from shapecheck.evaluate.inputs.facts.runtime_annotations import (
+    MISSING,
+    admits_integer,
+    annotation_of,
+    array_type,
+    holds_anything,
+    holds_plain_array,
+    is_array_type,
+    leaves_open,
+)
+from shapecheck.evaluate.inputs.facts.signature_facts import written_specs
+from shapecheck.evaluate.inputs.project.call_sites import CallSites, WrittenArray
+from shapecheck.evaluate.inputs.project.maker_functions import looks_up_keys, makers_of
+from shapecheck.evaluate.inputs.project.nested_arguments import classes_in
+from shapecheck.evaluate.inputs.synthesis.arrange_parts import arrange_parts
+from shapecheck.evaluate.inputs.synthesis.made_integers import AS_CALLED, DEFAULTS_KEPT, OVER_NONE
+from shapecheck.evaluate.inputs.synthesis.made_optimizer import MadeOptimizer
+from shapecheck.evaluate.inputs.synthesis.synthesise_instances import InstanceSynthesis
+from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError, ValueSynthesis
+from shapecheck.evaluate.inputs.trials.choices import ArgumentChoices, Keys, axes_text
+from shapecheck.evaluate.inputs.trials.later_variables import LaterArgument
+from shapecheck.model import DocstringHint
+from shapecheck.model.parameter_parts import Part
+from shapecheck.shapes import AnyDim, parse_spec
+from shapecheck.worker.messages.plans import ParameterSpec
+
+_PLAIN_TYPES: Final[Mapping[str, type]] = {each.__name__: each for each in (bool, float, int, str)}  # of docstrings
+_LAYERS = 3  # widths of a sequence of layers that is made up: two layers
+
+
+class ArgumentSources:
+    """Makes one argument of what is known of its parameter; what is less sure counts as an invention of `values`."""
+
+    def __init__(
+        self,
+        values: ValueSynthesis,
+        instances: InstanceSynthesis,
+        *,
+        keys: Keys,
+        choices: ArgumentChoices,
+        hints: Callable[[object], Mapping[str, DocstringHint]],
+        call_sites: CallSites,
+    ) -> None:
+        self._values, self._instances, self._integers = values, instances, values.integers
+        self._keys, self._choices, self._hints, self._call_sites = keys, choices, hints, call_sites
+        self.took_from_calls = False
+        self.later: dict[str, LaterArgument] = {}  # variables that are made when a model asks for them
+        self.described_parts: dict[str, str] = {}  # of arguments: what comments say of them
+
+    def argument(
+        self,
+        function: Callable[..., object],
+        parameter: inspect.Parameter,
+        described: ParameterSpec | BodyShape | None,
+        constructing: bool,
+        said: Mapping[str, ParameterSpec | BodyShape] = types.MappingProxyType({}),
+    ) -> object:
+        """A value for this parameter, or MISSING where its default is kept.
+
+        It is `described` by a comment, a docstring or how the body takes it, as others (`said`) are. Raises
+        CannotSynthesiseError if no source tells of it.
+        """
+        name, default = parameter.name, parameter.default
+        annotation = annotation_of(function, name, parameter.annotation)
+        hint = self._hints(function).get(name) if annotation in (MISSING, str) and default is MISSING else None
+        if annotation is MISSING and hint is not None and not isinstance(described, ParameterSpec):
+            annotation = _PLAIN_TYPES.get(hint.type, MISSING)
+        if self._integers.variant == AS_CALLED and constructing and not is_array_type(annotation):
+            called = self._as_called(function, name)
+            if called is not MISSING:
+                return called
+        is_key = name_hints.is_key(name, self._values.beside)
+        if default is None and not is_key and self._choices.is_given(self._values.place(name)):
+            annotation, default = without_none(function, parameter), MISSING
+        if default is not MISSING:
+            if default is None and described is None and is_key and admits_key(annotation):
+                self._keys.optional = True
+                return MISSING if self._keys.choice == "left out" else self._values.key(annotation, name)
+            return self._over_default(name, annotation, default, constructing)
+        if annotation is str:
+            if texts := known_texts(function, name) or (hint.texts if hint is not None else ()):
+                return self._choices.text(self._values.place(name), texts)
+            if reaches_out(function):
+                raise CannotSynthesiseError(f"`{name}: str` has no default")
+            if not name_hints.is_place(name) and (called := self._as_called(function, name, only=str)) is not MISSING:
+                return called
+        if described is None and not constructing and not is_array_type(annotation):
+            role = optimizer_role(function, name)
+            if role:
+                return MadeOptimizer() if role == "optimizer" else ()
+        made = self._as_described(function, name, annotation, described)
+        if made is not MISSING:
+            return made
+        is_open = annotation in (MISSING, Any) or holds_anything(annotation)
+        makers = makers_of(function, name) if is_open and not is_key else ()
+        if leaves_open(annotation) and not (makers and makers[0].sure):
+            made = self._of_parts(function, name, said)
+            if made is not MISSING:
+                return made
+        if makers and (made := self._instances.made_by(makers, name)) is not MISSING:
+            return made
+        try:
+            return self._values.value(annotation, name, constructing=constructing)
+        except CannotSynthesiseError as error:
+            if annotation in (MISSING, Any) and (made := self._make_undescribed(function, name, said, constructing)):
+                return made[0]
+            if not constructing and not self._instances.is_building and apply_variables():
+                self.later[name] = LaterArgument(name, error)
+                return self.later[name]
+            raise
+
+    def _over_default(self, name: str, annotation: object, default: object, constructing: bool) -> object:
+        """An integer in the place of a default, or MISSING.
+
+        A size-like integer gets a distinct size even where it has a default, which could hide a mix-up.
+        """
+        is_plain = isinstance(default, int) and not isinstance(default, bool) and name_hints.may_replace(name)
+        variant, is_pinned = self._integers.variant, name in self._integers.pinned
+        if type(default) is int:
+            self._integers.kept.setdefault(name, default)
+        if constructing and variant != DEFAULTS_KEPT and is_plain and not is_pinned:
+            self._integers.defaults_replaced = True
+            return self._integers.choose(name)
+        over_none = constructing and variant == OVER_NONE and default is None and admits_integer(annotation)
+        return self._integers.choose(name) if is_pinned or over_none else MISSING
+
+    def _as_described(
+        self,
+        function: Callable[..., object],
+        name: str,
+        annotation: object,
+        described: ParameterSpec | BodyShape | None,
+    ) -> object:
+        """As a comment or docstring describes it, or as the body takes it; MISSING if the annotation says more."""
+        is_untyped = annotation in (MISSING, Any)
+        if isinstance(described, BodyShape):
+            if is_untyped and holds_sizes(function, name):
+                return self._sizes(function, name)
+            if is_untyped and number_kind(function, name) == "integer":
+                return self._integers.choose(name)
+            if looks_up_keys(function, name):
+                return MISSING
+            called = MISSING if described.exact else self._as_called(function, name, only=WrittenArray)
+            return self._values.as_taken(name, described) if called is MISSING else called
+        if described is None or (is_array_type(annotation) and not _is_open(annotation)):
+            return MISSING
+        if not described.leaves or holds_plain_array(annotation):
+            return self._from_description(annotation, name, described)
+        if not is_untyped and annotation is not tuple:
+            return MISSING
+        parts = unpacked_parts(function, name)
+        if not parts:  # it may as well be a tuple of numbers
+            self._values.invent("value", name, "a tuple of two arrays")
+            parts = 2
+        return tuple(self._from_description(MISSING, name, described) for _ in range(parts))
+
+    def _make_undescribed(
+        self,
+        function: Callable[..., object],
+        name: str,
+        said: Mapping[str, ParameterSpec | BodyShape],
+        constructing: bool,
+    ) -> tuple[object, ...]:
+        """What nothing describes, as the body and other code of the project take it; nothing if they do not tell."""
+        if holds_sizes(function, name):
+            return (self._sizes(function, name),)
+        kind = number_kind(function, name)
+        if kind == "integer" or (kind and constructing):  # constructors mostly compute with sizes
+            return (self._integers.choose(name),)
+        if kind and name_hints.is_scalar(name):
+            return (self._values.number_or_array(name),)
+        if (called := self._as_called(function, name)) is not MISSING:
+            return (called,)
+        described = {text: each for text, each in said.items() if isinstance(each, ParameterSpec)}
+        is_beside_others = bool(written_specs(function, described))
+        if (is_beside_others or not name.strip("_")) and not is_used(function, name, described):
+            return (None,)  # such as what a scan gives its body beside the carry
+        for annotation in namesake_annotations(function, name):
+            with contextlib.suppress(CannotSynthesiseError):
+                made = self._values.value(annotation, name, constructing=constructing)
+                self._values.invent("value", name, f"{type_name(annotation)}, as elsewhere in the file")
+                return (made,)
+        for cls in called_models(function, name) if not constructing else ():
+            with contextlib.suppress(CannotSynthesiseError):
+                made = self._instances.instance(cls, name)
+                self._values.invent("value", name, f"one {cls.__name__}")
+                return (made,)
+        return (self._values.number_or_array(name),) if kind and is_beside_others else ()
+
+    def _sizes(self, function: Callable[..., object], name: str) -> list[int]:
+        """The widths of layers: as many as a call writes, else three, each of its own."""
+        written = [each for each in self._call_sites.values(function, name) if isinstance(each, (list, tuple))]
+        number = next((len(each) for each in written if each and all(type(size) is int for size in each)), _LAYERS)
+        return [self._integers.choose(f"{name}[{index}]") for index in range(number)]
+
+    def _of_parts(
+        self, function: Callable[..., object], name: str, said: Mapping[str, ParameterSpec | BodyShape]
+    ) -> object:
+        """What holds all that a function takes out of a parameter, if anybody describes some of it."""
+        parts = parts_of(function, name)
+        if not any(isinstance(said.get(str(part)), ParameterSpec) for part in parts):
+            return MISSING
+        is_data = any(part.keys[0] is not None for part in parts)
+        if is_data and apply_variables() and goes_elsewhere(function, name):
+            return MISSING  # they may be what a model's `init` makes
+        written = [each.spec for part in parts if isinstance(each := said.get(str(part)), ParameterSpec)]
+        others = tuple(dict.fromkeys(filter(None, written)))
+        return arrange_parts(name, {part.keys: self._part(part, said.get(str(part)), others) for part in parts})
+
+    def _part(self, part: Part, said: ParameterSpec | BodyShape | None, others: tuple[str, ...]) -> object:
+        """One of several; those that nobody describes may all be as one of the `others` is."""
+        if isinstance(said, ParameterSpec):
+            self.described_parts[str(part)] = said.spec
+            return self._from_description(MISSING, str(part), said)
+        if isinstance(said, BodyShape) and said.exact:
+            return self._values.as_taken(str(part), said)
+        last = part.keys[-1]
+        if isinstance(last, str) and (
+            name_hints.is_key(last, self._values.beside) or name_hints.flag(last) is not None
+        ):
+            return self._values.value(MISSING, last)
+        if part.keys[-1] is None:
+            raise CannotSynthesiseError(f"no comment or docstring describes `{part}`")
+        spec = self._choices.spec(self._values.place(part.parameter), "", others)
+        if not spec:
+            return self._values.number_or_array(str(part))
+        self._values.invent("value", str(part), f"an array of ({', '.join(spec.split())})")
+        return self._values.assignment.array(spec, self._values.usual_dtype(str(part)), str(part))
+
+    def _as_called(self, function: Callable[..., object], name: str, only: type = object) -> object:
+        """What the project's own calls give for a parameter, each in its turn."""
+        values = [each for each in self._call_sites.values(function, name) if isinstance(each, only)]
+        if not values:
+            return MISSING
+        self.took_from_calls = True
+        value = values[self._integers.invention % len(values)]
+        if not any(isinstance(leaf, WrittenArray) for leaf in jax.tree_util.tree_leaves(value)):
+            self._values.invent("value", name, f"{value!r}, as it is called")
+            return copy.deepcopy(value)
+
+        def make(path: tuple[object, ...], leaf: object) -> object:
+            if not isinstance(leaf, WrittenArray):
+                return leaf
+            place = f"{name}{jax.tree_util.keystr(path)}"
+            self._values.invent("rank", place, axes_text(leaf.axes))
+            return self._values.of_axes(place, leaf.axes, leaf.dtype, leaf.sizes)
+
+        return jax.tree_util.tree_map_with_path(make, value)
+
+    def _from_description(self, annotation: object, name: str, described: ParameterSpec) -> object:
+        """The array that a comment or docstring describes, or an instance of a class whose arrays all are like it."""
+        found = array_type(annotation)
+        place = self._values.place(name)
+        spec = self._choices.spec(place, described.spec, described.others)
+        dtype = described.dtype or (found.dtype if found is not None else "")
+        dtype = dtype or self._values.usual_dtype(name)
+        if any(isinstance(dim, AnyDim) for dim in parse_spec(spec).dims):  # of `[n, j|k]` nobody says what j|k is
+            self._values.invent("sizes", name, "any")
+        if found is not None:
+            return self._choices.note(place, self._values.assignment.array(spec, dtype, name))
+        for cls in classes_in(annotation):
+            try:
+                with self._values.alike(described):
+                    return self._instances.instance(cls, name)
+            except CannotSynthesiseError:
+                # What follows from an array in the place of such an instance proves nothing.
+                self._values.invent("value", name, "an array")
+        return self._choices.note(place, self._values.assignment.array(spec, dtype, name))
+
+    def type_of(self, function: Callable[..., object], parameter: inspect.Parameter) -> object:
+        """The annotation of a parameter, or the plain type that its docstring alone gives."""
+        annotation = annotation_of(function, parameter.name, parameter.annotation)
+        if annotation is not MISSING or parameter.default is not MISSING:
+            return annotation
+        hint = self._hints(function).get(parameter.name)
+        return _PLAIN_TYPES.get(hint.type, MISSING) if hint is not None else MISSING
+
+
+def _is_open(annotation: object) -> bool:
+    """Whether an array type leaves all axes open: `...`, of which a docstring may say more."""
+    found = array_type(annotation)
+    return found is not None and found.shape.strip() == "..."
+
+
+def without_none(function: Callable[..., object], parameter: inspect.Parameter) -> object:
+    """What a parameter takes besides None."""
+    annotation = annotation_of(function, parameter.name, parameter.annotation)
+    if typing.get_origin(annotation) not in (Union, types.UnionType):
+        return annotation
+    members = tuple(member for member in typing.get_args(annotation) if member is not type(None))
+    return Union[members] if members else MISSING  # noqa: UP007 - made at run time
+
+
+def type_name(annotation: object) -> str:
+    """`list` of `list[int]`."""
+    return str(getattr(typing.get_origin(annotation) or annotation, "__name__", annotation))

@@ -1,0 +1,173 @@
+"""Instances of the user's classes, and what functions of the project make, both of made-up arguments."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from shapecheck.evaluate.framework_protocol import is_abstract, model_classes, module_name, pytree_classes
+from shapecheck.evaluate.inputs.facts import name_hints
+from shapecheck.evaluate.inputs.facts.body_shapes import BodyShape, body_shapes
+from shapecheck.evaluate.inputs.facts.runtime_annotations import MISSING, is_array_type, is_config
+from shapecheck.evaluate.inputs.project.factories import factories_of
+from shapecheck.evaluate.inputs.project.maker_functions import Maker
+from shapecheck.evaluate.inputs.project.nested_arguments import heads
+from shapecheck.evaluate.inputs.project.user_examples import check_names
+from shapecheck.evaluate.inputs.synthesis.made_callables import protocol_call
+from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError, ValueSynthesis
+from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall
+from shapecheck.model import DocstringHint
+from shapecheck.worker.messages.plans import ParameterSpec
+
+_DEPTH = 6
+_BUILT_IN = ("builtins", "typing", "jax", "jaxlib", "numpy", "collections")
+
+
+class ArgumentsOf(Protocol):
+    """Makes the arguments of one call."""
+
+    def __call__(
+        self,
+        function: Callable[..., object],
+        described: Mapping[str, ParameterSpec],
+        given: Mapping[str, object],
+        body: Mapping[str, BodyShape],
+        *,
+        constructing: bool,
+    ) -> tuple[list[object], dict[str, object]]:
+        """The positional and the named ones."""
+
+
+class InstanceSynthesis:
+    """Calls classes, and functions that make what others take, with the arguments that `arguments` makes.
+
+    `described` and `hints` tell what comments and docstrings say of a function or of the fields of a class;
+    `subclasses` which classes of the project derive from one.
+    """
+
+    def __init__(
+        self,
+        arguments: ArgumentsOf,
+        values: ValueSynthesis,
+        *,
+        subclasses: Callable[[type], Sequence[type]],
+        described: Callable[[object], Mapping[str, ParameterSpec]],
+        hints: Callable[[object], Mapping[str, DocstringHint]],
+    ) -> None:
+        self._arguments, self._values, self._integers = arguments, values, values.integers
+        self._subclasses, self._described, self._hints = subclasses, described, hints
+        self.sizes: dict[str, int] = {}  # inside of modules that nobody gave: `model.width`
+        self._building: list[Callable[..., object]] = []
+
+    @property
+    def is_building(self) -> bool:
+        """Whether what is made now is an argument of a constructor or maker."""
+        return bool(self._building)
+
+    def instance(self, cls: type, name: str, given: Mapping[str, object] = types.MappingProxyType({})) -> object:
+        """An instance of the user's class (a config, a sub-module), its arguments made the same way."""
+        if given:
+            check_names(cls, heads(given))
+        try:
+            return self._made_instance(cls, name, given)
+        except CannotSynthesiseError:
+            factories = factories_of(cls) if not given else []
+            if not factories:
+                raise
+        factory = factories[self._integers.invention % len(factories)]
+        self._values.invent("value", name, f"what {factory.__name__}() makes")
+        return LazyCall(factory, [], {})
+
+    def _made_instance(self, cls: type, name: str, given: Mapping[str, object]) -> object:
+        """An instance that its class makes of made-up arguments."""
+        package = module_name(cls).split(".", 1)[0]
+        if package in _BUILT_IN or is_silent(cls):
+            raise CannotSynthesiseError(f"no value can be made for `{name}: {cls.__name__}`")
+        if cls in model_classes() and cls not in pytree_classes():  # which has no call: nobody passes one
+            raise CannotSynthesiseError(f"nothing says of which class `{name}: {cls.__name__}` is")
+        if cls in self._building or len(self._building) >= _DEPTH:
+            raise CannotSynthesiseError(f"`{name}: {cls.__name__}` holds itself")
+        if is_abstract(cls) or getattr(cls, "_is_protocol", False):
+            return self._concrete(cls, name, given)
+        self._building.append(cls)
+        chosen = self._integers.chosen
+        before = set(chosen)
+        try:
+            with self._integers.within(name, is_config=is_config(cls)):
+                descriptions = self._described(cls)
+                body = body_shapes(cls, descriptions, self._hints(cls))
+                positional, named = self._arguments(cls, descriptions, given, body, constructing=True)
+            if descriptions:  # a stack of them is called the same: that proves nothing against a claim
+                self._values.invent("value", name, f"one {cls.__name__}")
+            if not is_config(cls):
+                sizes = sorted(each for each in chosen.keys() - before if not name_hints.is_fixed(each))
+                self.sizes.update({f"{name}.{each}": chosen[each] for each in sizes})
+            return LazyCall(cls, positional, named)
+        except CannotSynthesiseError as error:
+            raise CannotSynthesiseError(f"`{name}: {cls.__name__}`: {error}", error.parameters) from None
+        finally:
+            self._building.pop()
+
+    def _concrete(self, cls: type, name: str, given: Mapping[str, object]) -> object:
+        """An instance of a class that derives from an abstract one: of several any will do, but each in its own way."""
+        candidates = [each for each in self._subclasses(cls) if not is_abstract(each)]
+        call = protocol_call(cls)
+        if call is not None and is_array_type(call[1]):  # its subclasses take and give the same
+            return self._values.made_callable(*call, name)
+        first = self._integers.invention % len(candidates) if candidates else 0
+        for candidate in (*candidates[first:], *candidates[:first]):
+            try:
+                instance = self.instance(candidate, name, given)
+            except CannotSynthesiseError:
+                continue
+            if len(candidates) > 1:
+                self._values.invent("value", name, f"one {candidate.__name__}")
+            return instance
+        raise CannotSynthesiseError(f"`{name}: {cls.__name__}` is abstract")
+
+    def made_by(self, makers: Sequence[Maker], name: str) -> object:
+        """What one of the project's functions makes, or MISSING: of several any will do, but each in its own way."""
+        first = self._integers.invention % len(makers)
+        for maker in (*makers[first:], *makers[:first]):
+            try:
+                made = self._made_by(maker, name)
+            except CannotSynthesiseError:
+                continue
+            if not maker.sure or len(makers) > 1:
+                self._values.invent("value", name, f"what {maker.function.__name__}() makes")
+            return made
+        return MISSING
+
+    def _made_by(self, maker: Maker, name: str) -> object:
+        """What a function of the project makes of made-up arguments."""
+        function = maker.function
+        if isinstance(function, type):
+            made = self.instance(function, name)
+        elif function in self._building or len(self._building) >= _DEPTH:
+            raise CannotSynthesiseError(f"`{name}` is made of itself")
+        else:
+            self._building.append(function)
+            before = set(self._integers.chosen)
+            try:
+                with self._integers.within(name, is_config=False):
+                    descriptions = self._described(function)
+                    body = body_shapes(function, descriptions)
+                    positional, named = self._arguments(function, descriptions, {}, body, constructing=True)
+                sizes = sorted(each for each in self._integers.chosen.keys() - before if not name_hints.is_fixed(each))
+                self.sizes.update({f"{name}.{each}": self._integers.chosen[each] for each in sizes})
+                made = LazyCall(function, positional, named)
+            finally:
+                self._building.pop()
+        return made if maker.part is None else LazyCall(operator.itemgetter(maker.part), [made], {})
+
+
+def is_silent(cls: type) -> bool:
+    """Whether a class is built in and says nothing of its arguments: `torch.Tensor`, `datetime.datetime`."""
+    try:
+        inspect.signature(cls)
+    except (TypeError, ValueError):
+        return True
+    return False
