@@ -110,7 +110,7 @@ def _details(declared: Option, default: object) -> dict[str, Any]:
         case "amount":
             kind, metavar = _Amount(declared.unit), "GIB" if declared.unit == "GiB" else declared.unit.upper()
             return {"type": kind, "metavar": metavar, "help": f"{text}  [default: {default:g}]"}
-        case "count":
+        case "workers":
             help_text = f"{text}  [default: {default or 'one a core'}]"
             return {"type": click.IntRange(0), "metavar": declared.metavar, "help": help_text}
         case "file":

@@ -66,7 +66,7 @@ class ConfigReader:
                 return tuple(self._existing_path(key, text) for text in self._strings(key, value))
             case "amount":
                 return self._positive(key, value)
-            case "count":
+            case "workers":
                 return self._jobs(key, value)
             case "format":
                 return self._format(key, value)

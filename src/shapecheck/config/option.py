@@ -17,7 +17,7 @@ Kind = Literal[
     "interpreter",
     "existing paths",
     "amount",
-    "count",
+    "workers",
     "format",
     "sizes",
     "examples",

@@ -122,7 +122,7 @@ class Config:
             presentation_only=True,
         ),
     )
-    jobs: int = option(0, Option(kind="count", metavar="N", help="Workers side by side.", presentation_only=True))
+    jobs: int = option(0, Option(kind="workers", metavar="N", help="Workers side by side.", presentation_only=True))
     executor: str | None = option(
         None,
         Option(
