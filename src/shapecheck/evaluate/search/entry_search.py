@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 
 from shapecheck.evaluate.inputs.synthesis.made_integers import ALL_EQUAL, AS_CALLED, DEFAULTS_KEPT, DIVIDING
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError, NotCalledError
-from shapecheck.evaluate.inputs.trials.choices import as_assumption, is_case_key
+from shapecheck.evaluate.inputs.trials.choices import OWN_SIZES, as_assumption, is_case_key
 from shapecheck.evaluate.inputs.trials.size_assignment import SQUARES, UNNAMED
 from shapecheck.evaluate.inputs.trials.trial import INDEPENDENT, CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.probes.recorder import Recorder
@@ -80,6 +80,10 @@ class EntrySearch:
             if construction == DEFAULTS_KEPT and self._call_spec.relations and _ends_elsewhere(first, found):
                 first = found  # what ends it with other sizes is no matter to who keeps the defaults
             first = first or found
+        apart = self._with_own_sizes(first)
+        if apart.ok:
+            return tuple(self._result(outcome) for outcome in apart.ok)
+        first = apart if apart.failed else first
         chosen = self._other_choices(first, problem)
         if chosen.ok:
             return tuple(self._result(outcome) for outcome in chosen.ok)
@@ -127,6 +131,18 @@ class EntrySearch:
             raise problem
         further = self._sizes.under_any_tie(first) if first is not None else None
         return further.tied[0].trial if further is not None and further.tied else None
+
+    def _with_own_sizes(self, first: SearchResult | None) -> SearchResult:
+        """What shows once each instance of a class has sizes of its own, where several had the same and do not fit.
+
+        The fields of two layers in a row go by the same names, and the second takes what the first one gives.
+        """
+        failed = first.failed[0] if first is not None and first.failed else None
+        if failed is None or failed.bound_call is None or not failed.bound_call.options.alike:
+            return SearchResult()
+        if failed.failure is None or failed.failure.kind != "shape":
+            return SearchResult()
+        return self._try(dataclasses.replace(failed.trial, substitution=INDEPENDENT, choices=(OWN_SIZES,)))
 
     def _other_choices(self, first: SearchResult | None, problem: CannotSynthesiseError | None) -> SearchResult:
         """What evaluates once other choices are made for arguments that nobody describes, if anything does."""

@@ -72,6 +72,7 @@ class Synthesis:
         self.assignment = assignment
         self.keys = keys or Keys()
         self.choices = choices or ArgumentChoices()
+        assignment.own_sizes = self.choices.own_sizes
         self.integers = IntegerChoices(assignment.made, variant, pinned, invention, self.choices)
         self.values = ValueSynthesis(assignment, self.integers, self._instance, self.keys, self.choices)
         self.instances = InstanceSynthesis(

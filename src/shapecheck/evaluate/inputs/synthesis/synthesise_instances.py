@@ -96,7 +96,8 @@ class InstanceSynthesis:
         chosen = self._integers.chosen
         before = set(chosen)
         try:
-            with self._integers.within(name, is_config=is_config(cls)):
+            inside = self._values.assignment.within(cls, name)
+            with inside, self._integers.within(name, is_config=is_config(cls)):
                 descriptions = self._described(cls)
                 body = body_shapes(cls, descriptions, self._hints(cls))
                 positional, named = self._arguments(cls, descriptions, given, body, constructing=True)

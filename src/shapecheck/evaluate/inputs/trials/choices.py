@@ -19,6 +19,8 @@ Choices = tuple[tuple[str, str], ...]
 
 GIVEN: Final = "given"
 OTHER_SIZE: Final = "another size"
+OWN_SIZES: Final = ("each instance sizes", "its own sizes")
+"""The choice that each of several instances of one class has sizes of its own, as its fields may."""
 DTYPES: Final[Mapping[str, str]] = {"float32": "Float", "int32": "Int", "bool": "Bool"}
 _MOST_AXES = 4
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -37,15 +39,22 @@ _Array = TypeVar("_Array", bound=_HasShape)
 class Options:
     """What could be chosen for each argument instead, by place and kind; and by place the sizes of the arrays made.
 
-    `integers` are those that only instances in arguments take, each of which may be any other.
+    `integers` are those that only instances in arguments take, each of which may be any other. `alike` says whether
+    several instances of one class were made with the same sizes.
     """
 
     others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sizes: Mapping[str, frozenset[str]] = field(default_factory=dict)
     integers: Mapping[str, int] = field(default_factory=dict)
+    alike: bool = False
 
     def __add__(self, more: Options) -> Options:
-        return Options({**self.others, **more.others}, {**self.sizes, **more.sizes}, {**self.integers, **more.integers})
+        return Options(
+            {**self.others, **more.others},
+            {**self.sizes, **more.sizes},
+            {**self.integers, **more.integers},
+            self.alike or more.alike,
+        )
 
     def named_in(self, text: str, arrays: Collection[str]) -> list[str]:
         """The keys of what a failure names: by its words, by the arrays on its line, by sizes in its text first."""
@@ -75,12 +84,13 @@ class ArgumentChoices:
         self._others: dict[str, tuple[str, ...]] = {}
         self._sizes: dict[str, frozenset[str]] = {}
         self._integers: dict[str, int] = {}
+        self._alike = False
         self._chosen = dict(chosen)
 
     @property
     def options(self) -> Options:
         """What could be chosen otherwise, until now."""
-        return Options(self._others, self._sizes, self._integers)
+        return Options(self._others, self._sizes, self._integers, self._alike)
 
     def note(self, place: str, array: _Array) -> _Array:
         """An array that was made for a place."""
@@ -93,6 +103,12 @@ class ArgumentChoices:
         chosen = int(self._chosen.get(integer_key(key), usual))
         self._integers[key] = chosen
         return chosen
+
+    def own_sizes(self) -> bool:
+        """Whether a further instance of a class has sizes of its own, which its arrays are about to take."""
+        chosen, choice = OWN_SIZES
+        self._alike = self._chosen.get(chosen) != choice
+        return not self._alike
 
     def is_given(self, place: str) -> bool:
         """Whether an argument that may be left out is given."""
@@ -195,7 +211,7 @@ def as_assumption(key: str, choice: str, *, is_needed: bool) -> Assumption:
     """
     place, _, what = key.rpartition(" ")
     kinds: Mapping[str, AssumptionKind] = {"rank": "rank", "dtype": "dtype", "integer": "size"}
-    is_written = is_needed or what in ("value", "shape", "text", "default")
+    is_written = is_needed or what in ("value", "shape", "text", "default", "sizes")
     subject = place.rpartition(".")[2] if what in ("rank", "dtype") else place
     return Assumption(kinds.get(what, "value"), subject, choice, "written" if is_written else "invented")
 

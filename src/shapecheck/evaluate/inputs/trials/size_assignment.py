@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import operator
@@ -89,6 +90,9 @@ _WIDE = {"float32": "float64", "int32": "int64", "complex64": "complex128"}
 _OPEN_DTYPES = frozenset({"", "Shaped", "Num", "Real", "Inexact"})
 
 
+_OF_FURTHER = "_of_the_other_"
+
+
 class UnknownSizeError(Exception):
     """A spec says a size in terms of something that is not known before the call."""
 
@@ -132,7 +136,7 @@ class SizeAssignment:
     `known` are sizes known from the constructor, by fields or by the configuration; all other names are free. Names are
     handed out as they are met, so `prepare` must have seen the specs before symbols are asked for. The sizes of some
     names are `multiples` of a number. `choose_inner` may have another size for a name that only arrays inside of
-    arguments have.
+    arguments have. Where `own_sizes` says so, those of a further instance of one class have names of their own.
     """
 
     def __init__(
@@ -160,6 +164,9 @@ class SizeAssignment:
         self.computed: dict[int, SymbolicDim] = {}  # those that follow from others, by their sizes
         self._inner: dict[str, None] = {}  # these names
         self.choose_inner: Callable[[str, int], int] | None = None
+        self.own_sizes: Callable[[], bool] = lambda: False
+        self._made_classes: set[type] = set()
+        self._further: list[str] = []  # the places of further instances of a class, while their arrays are made
         free = [n for n in free_names(specs) if n not in self.known]
         self.free = tuple(n for n in free if n not in self.ties)
         if mode == "symbolic":
@@ -181,6 +188,19 @@ class SizeAssignment:
             if base and (base in self.known or base in self._sizes):
                 self._sizes[name] = evaluate(parse_spec(f"({relation})").dims[0], self._size)
         self._anonymous = iter(_anonymous()[3:])  # the first three are the axes of variadic dims
+
+    @contextlib.contextmanager
+    def within(self, cls: type, place: str) -> Iterator[None]:
+        """Meanwhile the arrays of an instance in this place are made."""
+        is_further = cls in self._made_classes
+        self._made_classes.add(cls)
+        if is_further:
+            self._further.append(place)
+        try:
+            yield
+        finally:
+            if is_further:
+                self._further.pop()
 
     def know(self, name: str, size: int) -> None:
         """Fix a name that was free until now."""
@@ -206,6 +226,11 @@ class SizeAssignment:
 
     def size(self, name: str) -> Size:
         """The size of a name: an int or a symbolic dim. Raises UnknownSizeError."""
+        if self._further and name.isidentifier() and name not in self.known and self.own_sizes():
+            name = f"{name}{_OF_FURTHER}{'_'.join(self._further)}"
+        return self._note_used(name)
+
+    def _note_used(self, name: str) -> Size:
         self.used[name] = size = self._size(name)
         self.made.used.add(name)
         return size
@@ -214,7 +239,7 @@ class SizeAssignment:
         if name in self.known:
             return self.known[name]
         if name in self.ties:
-            return evaluate(parse_spec(f"({self.ties[name]})").dims[0], self.size)
+            return evaluate(parse_spec(f"({self.ties[name]})").dims[0], self._note_used)
         if name in self._sizes:
             return self._sizes[name]
         last = name.rpartition(".")[2]
@@ -267,6 +292,11 @@ class SizeAssignment:
         names = dict.fromkeys([*self.free, *self._inner, *(each for each in UNNAMED if each not in self.ties)])
         free = [(n, str(self._sizes[n])) for n in names if n in self.used and n not in self.known]
         return tuple(free + [(n, t) for n, t in self.ties.items() if n not in self.known])
+
+
+def is_of_further(name: str) -> bool:
+    """Whether a name is one that a further instance of a class has for itself."""
+    return _OF_FURTHER in name
 
 
 def _spelled_relation(name: str) -> tuple[str, str]:

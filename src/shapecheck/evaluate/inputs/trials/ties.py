@@ -29,7 +29,7 @@ from shapecheck.evaluate.inputs.facts.namesakes import (
     may_be_one_dim,
     words,
 )
-from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED
+from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED, is_of_further
 from shapecheck.model import Assumption
 from shapecheck.shapes import AnyDims, FixedDim, NamedDim, VariadicDim, is_variadic, parse_spec
 
@@ -99,7 +99,8 @@ class CallSignature:
 
     def is_nobodys(self, name: str) -> bool:
         """Whether a name stands for an axis of which nobody says anything, so that its size may be any other's."""
-        return (name in self.made_names or name in UNNAMED or is_inside(name)) and not self.uses(name)
+        is_open = name in self.made_names or name in UNNAMED or is_inside(name) or is_of_further(name)
+        return is_open and not self.uses(name)
 
     def is_side_beside(self, name: str, other: str) -> bool:
         """Whether one is a side of an image, as another dim of that array is, and the other counts what is no space.
