@@ -11,7 +11,13 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
-from shapecheck.evaluate.inputs.synthesis.made_integers import ALL_EQUAL, AS_CALLED, DEFAULTS_KEPT, DIVIDING
+from shapecheck.evaluate.inputs.synthesis.made_integers import (
+    ALL_EQUAL,
+    AS_CALLED,
+    DEFAULTS_KEPT,
+    DESCENDING,
+    DIVIDING,
+)
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError, NotCalledError
 from shapecheck.evaluate.inputs.trials.choices import OWN_SIZES, as_assumption, is_case_key
 from shapecheck.evaluate.inputs.trials.size_assignment import SQUARES, UNNAMED
@@ -22,7 +28,7 @@ from shapecheck.evaluate.search.choice_search import search_choices
 from shapecheck.evaluate.search.code_errors import CodeErrors, may_blame_dtype
 from shapecheck.evaluate.search.further_runs import FurtherRuns, follows_one_condition, with_decisions
 from shapecheck.evaluate.search.refused_shapes import RefusedShape, find_refused
-from shapecheck.evaluate.search.size_search import SizeSearch, says_division
+from shapecheck.evaluate.search.size_search import SizeSearch, says_division, says_order
 from shapecheck.model import Assumption, Evaluation
 from shapecheck.worker.messages.plans import EntryPlan
 
@@ -63,7 +69,7 @@ class EntrySearch:
                 break  # sizes that are equal by chance excuse nothing
             if construction == DEFAULTS_KEPT and first is not None and not self._replaces_defaults(first):
                 continue
-            if construction == DIVIDING and not (_needs_multiples(first) and self._goes(construction)):
+            if not self._may_mend(construction, first, problem):
                 continue
             try:
                 found = self._try(Trial(mode="sized", construction=construction))
@@ -94,6 +100,13 @@ class EntrySearch:
             return ()
         return self._failure_evaluations(first)
 
+    def _may_mend(
+        self, construction: int, first: SearchResult | None, problem: CannotSynthesiseError | None
+    ) -> bool:
+        """Whether integers in a relation to each other are worth a search: they may be what was missing, and go."""
+        needs = {DIVIDING: says_division, DESCENDING: says_order}.get(construction)
+        return needs is None or (_fails_so(first, problem, needs) and self._goes(construction))
+
     def _goes(self, construction: int) -> bool:
         """Whether one run goes to its end; if it does not, nothing more is spent on this construction."""
         found = self.attempts.run_if_possible(Trial(mode="sized", construction=construction))
@@ -112,7 +125,7 @@ class EntrySearch:
         problem: CannotSynthesiseError | None = None
         first: SearchResult | None = None
         for construction in self._call_spec.constructions:
-            if construction == DIVIDING and not (_needs_multiples(first) and self._goes(construction)):
+            if not self._may_mend(construction, first, problem):
                 continue
             try:
                 found = self._sizes.first_runs(Trial(mode="sized", construction=construction))
@@ -305,12 +318,15 @@ def _add_assumption(found: TrialOutcome, assumption: Assumption) -> TrialOutcome
     return dataclasses.replace(found, bound_call=dataclasses.replace(found.bound_call, assumptions=assumptions))
 
 
-def _needs_multiples(first: SearchResult | None) -> bool:
-    """Whether sizes that are multiples of each other may mend what ended the first construction."""
+def _fails_so(
+    first: SearchResult | None, problem: CannotSynthesiseError | None, needs: Callable[[str], bool]
+) -> bool:
+    """Whether other integers may mend what ended the first construction, by what it says."""
     failed = first.failed if first is not None else ()
     messages = [each.failure.message for each in failed if each.failure is not None]
     integers = {name for each in failed if each.bound_call is not None for name in each.bound_call.integers}
-    return len(integers) > 1 and any(map(says_division, messages))
+    has_several = len(integers) > 1 or (not failed and problem is not None)
+    return has_several and any(map(needs, [*messages, *filter(None, [str(problem or "")])]))
 
 
 def _ends_elsewhere(first: SearchResult | None, found: SearchResult) -> bool:

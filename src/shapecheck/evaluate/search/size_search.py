@@ -93,6 +93,11 @@ _VARIANTS = (0, 1, 2, *_SPECIAL)
 _DIVIDING = re.compile(
     r"reshape|divi|modulo|multiple|split|partition|rearrange|evenly|power|square|root|equal", re.IGNORECASE
 )
+_ORDER = re.compile(
+    r"no larger|no more|at most|at least|not exceed|exceeds|larger than|smaller than|greater|less|fewer|negative"
+    r"|out of bounds|out of range|[<>]=?",
+    re.IGNORECASE,
+)
 _FURTHER = 60  # attempts at ties that nothing explains: they only name what the code would need
 
 
@@ -345,3 +350,8 @@ def _may_divide(outcome: TrialOutcome) -> bool:
 def says_division(message: str) -> bool:
     """Whether a failure speaks of what other sizes may mend: such as divide evenly, or have a root."""
     return _DIVIDING.search(message) is not None
+
+
+def says_order(message: str) -> bool:
+    """Whether a failure speaks of one number that is too large beside another."""
+    return _ORDER.search(message) is not None

@@ -64,7 +64,7 @@ from shapecheck.evaluate.inputs.project.user_examples import (
 )
 from shapecheck.evaluate.inputs.synthesis.construct_models import Instance, Models
 from shapecheck.evaluate.inputs.synthesis.later_results import LaterResults
-from shapecheck.evaluate.inputs.synthesis.made_integers import DEFAULTS_KEPT, DIVIDING
+from shapecheck.evaluate.inputs.synthesis.made_integers import DEFAULTS_KEPT, DESCENDING, DIVIDING
 from shapecheck.evaluate.inputs.synthesis.real_values import with_values
 from shapecheck.evaluate.inputs.synthesis.synthesise_arguments import Synthesis
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
@@ -373,8 +373,8 @@ class CallBuilder:
             first = () if instance is None else (model,)
             named = [*specs, *optional]
             assignment = self._assignment(trial, {**constants, **known, **self.models.pinned}, named, divisors)
-            kept = trial.construction == DEFAULTS_KEPT or (instance is None and trial.construction == DIVIDING)
-            variant = trial.construction if kept else self.models.constructions[0]
+            own = (DEFAULTS_KEPT,) if instance is not None else (DEFAULTS_KEPT, DIVIDING, DESCENDING)
+            variant = trial.construction if trial.construction in own else self.models.constructions[0]
             synthesis = self._synthesis(assignment, trial.invention, trial.choices, variant)
             synthesis.integers.chosen.update(known)
             if construction is not None:
@@ -421,7 +421,7 @@ class CallBuilder:
             has_union=has_union and not vague,
             open_ranks=bool(made) or any(map(says_nothing, specs)),
             open_names=made_names | frozenset(free_names(filter(says_nothing, specs))),
-            constructions=(0, DEFAULTS_KEPT, DIVIDING) if instance is None else self.models.constructions,
+            constructions=(0, DEFAULTS_KEPT, DIVIDING, DESCENDING) if instance is None else self.models.constructions,
             ranks=ranks_of(specs),
             defaults=defaults,
             varies=True,

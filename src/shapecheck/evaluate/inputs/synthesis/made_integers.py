@@ -15,19 +15,23 @@ DEFAULTS_KEPT: Final = 1
 OVER_NONE: Final = 3
 AS_CALLED: Final = 4
 DIVIDING: Final = 5
-CONSTRUCTIONS: Final = (0, DEFAULTS_KEPT, OVER_NONE, DIVIDING, ALL_EQUAL, AS_CALLED)
+DESCENDING: Final = 6
+CONSTRUCTIONS: Final = (0, DEFAULTS_KEPT, OVER_NONE, DIVIDING, DESCENDING, ALL_EQUAL, AS_CALLED)
 """How integers of constructors are chosen, in the order of trying: 0 distinct sizes even over defaults, 1 defaults
 kept, 3 as 0 but with sizes for integers that default to None, 5 distinct ones each of which divides those before it (as
-the heads of keys do those of queries), 2 all plain sizes equal, 4 as the project's own calls write them, and all other
+the heads of keys do those of queries), 6 distinct ones each of which is less than those before it (as what is kept of
+what there is), 2 all plain sizes equal, 4 as the project's own calls write them, and all other
 literals too."""
 
-DEFAULTS_FIRST: Final = (DEFAULTS_KEPT, 0, OVER_NONE, DIVIDING, ALL_EQUAL, AS_CALLED)
+DEFAULTS_FIRST: Final = (DEFAULTS_KEPT, 0, OVER_NONE, DIVIDING, DESCENDING, ALL_EQUAL, AS_CALLED)
 """The same for what is to be shown as it is: integers that have defaults keep them if that goes."""
 
 
 _SIZES: Final = (name_hints.CONSTRUCTOR_SIZES, name_hints.ODD_SIZES, name_hints.OTHER_SIZES)
 # By a factor that code does not multiply sizes by, so that no multiple of one is another by chance.
 _CHAINS: Final = tuple(tuple(least * 7**power for power in (3, 2, 1, 0)) for least in (48, 15, 16))
+_FEWER: Final = tuple(tuple(reversed(each[:6])) for each in _SIZES)
+_POOLS: Final = {DIVIDING: _CHAINS, DESCENDING: _FEWER}
 _TURNS: Final = ((5, 6, 9), (7, 10, 11))  # few, since what is in the loop runs as often; a table may have an end, too
 _ITEMS: Final = ((2, 3), (3, 2))  # of a list that is repeated for each axis of an image
 ODD: Final = 1
@@ -124,7 +128,7 @@ class IntegerChoices:
             taken = {size for other, size in self.chosen.items() if other != name}
             distinct = [size for size in particular if size not in taken]
             return distinct[0] if distinct and self.variant in (0, OVER_NONE) else particular[0]
-        sizes = (_CHAINS if self.variant == DIVIDING else _SIZES)[min(self.invention, len(_SIZES) - 1)]
+        sizes = _POOLS.get(self.variant, _SIZES)[min(self.invention, len(_SIZES) - 1)]
         if self.variant == ALL_EQUAL:
             return sizes[0]
         taken = {*self._used, *self._made.integers.values()}
