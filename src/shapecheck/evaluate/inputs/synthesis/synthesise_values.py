@@ -41,7 +41,7 @@ from shapecheck.evaluate.inputs.trials.abstract_call import (
     total,
 )
 from shapecheck.evaluate.inputs.trials.choices import NO_OPTIONS, ArgumentChoices, Keys, Options, axes_text
-from shapecheck.evaluate.inputs.trials.size_assignment import SizeAssignment
+from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED, SizeAssignment
 from shapecheck.model.assumption import KEEPS_NO_AXIS, MADE_FUNCTION, AssumptionKind
 from shapecheck.shapes import parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
@@ -277,10 +277,11 @@ class ValueSynthesis:
         try:
             return self.value(leaf, name)
         except CannotSynthesiseError:
-            # Any pytree will do, so one array; but what follows from its shape proves nothing against a claim.
+            # Any pytree will do, so one array, as those that `...` describes: a state and its gradients are alike. But
+            # what follows from its shape proves nothing against a claim.
             axes = 1 + bool(self.integers.invention)
             self.invent("rank", name, axes_text(axes))
-            return self.assignment.array(" ".join("_" * axes), "Float", name)
+            return self.assignment.array(" ".join(UNNAMED[:axes]), "Float", name)
 
     def _union(self, members: Sequence[object], name: str) -> object:
         if any(is_plain_array(m) for m in members):
