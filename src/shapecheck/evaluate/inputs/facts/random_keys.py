@@ -5,6 +5,7 @@ JAX has two kinds: those of `jax.random.key`, and the `uint32[2]` of `jax.random
 
 from __future__ import annotations
 
+import sys
 import types
 import typing
 from collections.abc import Iterator, Sequence
@@ -24,6 +25,12 @@ def admits_key(annotation: object) -> bool:
     if arrays:
         return bool(list(_of_keys(arrays)))
     return any(is_plain_array(m) or getattr(m, "__name__", "") in _LABELS for m in members)
+
+
+def names_new_keys(function: object) -> bool:
+    """Whether the module of a function has jaxtyping's `Key`: then its keys are of the new kind."""
+    found = vars(sys.modules.get(str(getattr(function, "__module__", "")), object)).get("Key")
+    return isinstance(found, type) and found.__module__.partition(".")[0] == "jaxtyping"
 
 
 def key_types(annotation: object) -> tuple[ArrayType | None, ArrayType | None]:

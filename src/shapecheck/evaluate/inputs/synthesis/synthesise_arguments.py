@@ -11,6 +11,7 @@ from typing import Final
 
 from shapecheck.evaluate.inputs.facts.body_shapes import NO_SHAPES, BodyShape
 from shapecheck.evaluate.inputs.facts.known_numbers import counts_turns, repeats_items
+from shapecheck.evaluate.inputs.facts.random_keys import names_new_keys
 from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     MISSING,
     annotation_of,
@@ -127,6 +128,7 @@ class Synthesis:
         problems: list[CannotSynthesiseError] = []
         if not self.instances.is_building:
             self.integers.constructs = constructing
+            self.keys.new = names_new_keys(function)
         if not constructing:
             self.integers.turns |= {each.name for each in parameters if counts_turns(function, each.name)}
         self.integers.items |= {each.name for each in parameters if repeats_items(function, each.name)}

@@ -398,5 +398,5 @@ class ValueSynthesis:
         other = self.keys.choice == "other kind"
         struct = (old if other else new) or new or old
         if struct is None:
-            return self.assignment.key(typed=other)
+            return self.assignment.key(typed=other != self.keys.new)
         return self.assignment.array(struct.shape, struct.dtype, name)

@@ -220,8 +220,12 @@ KeyChoice = Literal["usual", "other kind", "left out"]
 
 
 class Keys:
-    """Which keys are made up: `optional` if one was that may be left out, `open` if the kind of one is a guess."""
+    """Which keys are made up: `optional` if one was that may be left out, `open` if the kind of one is a guess.
+
+    Those of which nothing else says the kind are of the old one, which also does for the new one's functions, unless
+    they are `new` where they are taken.
+    """
 
     def __init__(self) -> None:
         self.choice: KeyChoice = "usual"
-        self.optional = self.open = False
+        self.optional = self.open = self.new = False
