@@ -178,9 +178,9 @@ class SizeSearch:
         So have those that integers are called by which made-up arguments are made of: `init_flow(key, dim)`.
         """
         bound_call = deepest.bound_call
-        shared = (*bound_call.shared, *bound_call.made_integers()) if bound_call is not None else ()
+        shared = (*bound_call.fields, *bound_call.shared, *bound_call.made_integers()) if bound_call is not None else ()
         ties = dict(deepest.trial.substitution.ties)
-        new = tuple((name, size) for name, size in shared if name not in ties)
+        new = tuple((name, size) for name, size in dict(shared).items() if name not in ties)
         if not new:
             return deepest
         found = self._attempts.run(dataclasses.replace(deepest.trial, substitution=Substitution((*ties.items(), *new))))

@@ -21,6 +21,7 @@ from shapecheck.evaluate.framework_protocol import (
     pytree_classes,
 )
 from shapecheck.evaluate.inputs.facts.body_shapes import body_shapes
+from shapecheck.evaluate.inputs.facts.field_sizes import field_sizes
 from shapecheck.evaluate.inputs.facts.handed_on import descriptions_of
 from shapecheck.evaluate.inputs.facts.name_hints import is_key
 from shapecheck.evaluate.inputs.facts.own_signature import without_cache
@@ -399,6 +400,7 @@ class CallBuilder:
                 lengths=frozenset(length for each in inventors for length in each.values.lengths),
                 assumptions=_inventions(inventors, assignment.tied_sizes()),
                 shared=assignment.shared_names(construction.assignment) if construction is not None else (),
+                fields=assignment.free_among(field_sizes(model, self.models.described)) if model is not None else (),
                 apart=self._apart(),
                 options=sum((each.choices.options for each in inventors), start=Options()),
                 inner_specs=tuple(dict.fromkeys(assignment.inner_specs)),

@@ -216,6 +216,11 @@ class SizeAssignment:
         used = ((n, constructor.used.get(n)) for n in (*self.free, *self.ties, *unnamed) if n not in self.known)
         return tuple((n, str(size)) for n, size in used if type(size) is int)
 
+    def free_among(self, sizes: Mapping[str, int]) -> tuple[tuple[str, str], ...]:
+        """Those of names that are free here, as text."""
+        free = {*self.free, *self.ties} - self.known.keys()
+        return tuple((name, str(size)) for name, size in sizes.items() if name in free)
+
     def used_sizes(self) -> tuple[tuple[str, str], ...]:
         """The names that arrays have, with their numbers."""
         return tuple((name, str(size)) for name, size in self.used.items() if type(size) is int)

@@ -1,0 +1,45 @@
+"""Sizes that the arrays of an instance have, by the names that its class gives their axes: `w: jax.Array  # (M, F)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from shapecheck.evaluate.framework_protocol import modules_in, pytree_classes
+from shapecheck.evaluate.inputs.facts.runtime_annotations import annotation_of_field, array_type
+from shapecheck.shapes import NamedDim, SpecError, is_variadic, parse_spec
+from shapecheck.worker.messages.plans import ParameterSpec
+
+Describe = Callable[[object], Mapping[str, ParameterSpec]]
+
+
+def field_sizes(model: object, describe: Describe) -> dict[str, int]:
+    """Those of a module and of the modules that it holds: of a name the size that it has wherever it stands.
+
+    What the outer ones say comes first.
+    """
+    found: dict[str, int] = {}
+    for _, module in modules_in(model, "", pytree_classes()):
+        own: dict[str, set[int]] = {}
+        for name, size in _named_axes(module, describe):
+            own.setdefault(name, set()).add(size)
+        for name, sizes in own.items():
+            if len(sizes) == 1:
+                found.setdefault(name, *sizes)
+    return found
+
+
+def _named_axes(module: object, describe: Describe) -> Iterator[tuple[str, int]]:
+    described = describe(type(module))
+    for field, value in vars(module).items():
+        shape = getattr(value, "shape", None)
+        if not isinstance(shape, tuple):
+            continue
+        array = array_type(annotation_of_field(type(module), field))
+        text = array.shape if array is not None else described[field].spec if field in described else ""
+        try:
+            dims = parse_spec(text).dims
+        except SpecError:
+            continue
+        if len(dims) == len(shape) and not any(map(is_variadic, dims)):
+            pairs = zip(dims, shape, strict=True)
+            yield from ((dim.name, size) for dim, size in pairs if isinstance(dim, NamedDim) and type(size) is int)
