@@ -234,12 +234,15 @@ def _handed_on(call: ast.Call, place: int | str, module: Mapping[str, object], d
     if not depth or inner is None:
         return ""
     parameters = list(inspect.signature(inner).parameters)
+    if isinstance(place, int) and called_name(call.func)[0] == "partial":  # whose first argument is the function
+        place -= 1
     name = place if isinstance(place, str) else parameters[place] if place < len(parameters) else ""
     return number_kind(inner, name, depth - 1) if name in parameters else ""
 
 
 def _callee(call: ast.Call, module: Mapping[str, object]) -> types.FunctionType | None:
     """The function of the same module that is called."""
-    inner = module.get(call.func.id) if isinstance(call.func, ast.Name) else None
+    function = call.args[0] if called_name(call.func)[0] == "partial" and call.args else call.func
+    inner = module.get(function.id) if isinstance(function, ast.Name) else None
     inner = inspect.unwrap(inner) if callable(inner) else None
     return inner if isinstance(inner, types.FunctionType) and inner.__globals__ is module else None

@@ -209,13 +209,17 @@ def holds_anything(annotation: object) -> bool:
     return any(each.__name__ == "PyTree" for each in getattr(annotation, "__mro__", ()))
 
 
+def is_callable(annotation: object) -> bool:
+    """Whether a type is that of functions."""
+    return collections.abc.Callable in (annotation, typing.get_origin(annotation)) or annotation is Callable
+
+
 def leaves_open(annotation: object) -> bool:
     """Whether a type says nothing of the arrays in it, or of those that a function gives."""
-    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    arguments = typing.get_args(annotation)
     if annotation in (MISSING, Any) or holds_anything(annotation):
         return True
-    is_callable = collections.abc.Callable in (annotation, origin) or annotation is Callable
-    return is_callable and not (len(arguments) > 1 and is_array_type(arguments[-1]))
+    return is_callable(annotation) and not (len(arguments) > 1 and is_array_type(arguments[-1]))
 
 
 def holds_plain_array(annotation: object) -> bool:

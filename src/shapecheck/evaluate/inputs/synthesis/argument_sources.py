@@ -32,6 +32,7 @@ from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     holds_anything,
     holds_plain_array,
     is_array_type,
+    is_callable,
     leaves_open,
 )
 from shapecheck.evaluate.inputs.facts.signature_facts import written_specs
@@ -55,7 +56,10 @@ _LAYERS = 3  # widths of a sequence of layers that is made up: two layers
 
 
 class ArgumentSources:
-    """Makes one argument of what is known of its parameter; what is less sure counts as an invention of `values`."""
+    """Makes one argument of what is known of its parameter; what is less sure counts as an invention of `values`.
+
+    `claimed` tells which names the claims of a function use.
+    """
 
     def __init__(
         self,
@@ -66,9 +70,11 @@ class ArgumentSources:
         choices: ArgumentChoices,
         hints: Callable[[object], Mapping[str, DocstringHint]],
         call_sites: CallSites,
+        claimed: Callable[[object], tuple[frozenset[str], ...]],
     ) -> None:
         self._values, self._instances, self._integers = values, instances, values.integers
         self._keys, self._choices, self._hints, self._call_sites = keys, choices, hints, call_sites
+        self._claimed = claimed
         self.took_from_calls = False
         self.later: dict[str, LaterArgument] = {}  # variables that are made when a model asks for them
         self.described_parts: dict[str, str] = {}  # of arguments: what comments say of them
@@ -170,6 +176,8 @@ class ArgumentSources:
             return self._values.as_taken(name, described) if called is MISSING else called
         if described is None or (is_array_type(annotation) and not _is_open(annotation)):
             return MISSING
+        if is_callable(annotation):  # what its calls give: `f: Callable  # (n,) -> (m,)`
+            return arrange_parts(name, {(None,): self._from_description(MISSING, name, described)})
         if not described.leaves or holds_plain_array(annotation):
             return self._from_description(annotation, name, described)
         if not is_untyped and annotation is not tuple:
@@ -191,7 +199,8 @@ class ArgumentSources:
         if holds_sizes(function, name):
             return (self._sizes(function, name),)
         kind = number_kind(function, name)
-        if kind == "integer" or (kind and constructing):  # constructors mostly compute with sizes
+        is_dim = any(name in names for names in self._claimed(function))  # of what the body says no shape
+        if kind == "integer" or is_dim or (kind and constructing):  # constructors mostly compute with sizes
             return (self._integers.choose(name),)
         if kind and name_hints.is_scalar(name):
             return (self._values.number_or_array(name),)

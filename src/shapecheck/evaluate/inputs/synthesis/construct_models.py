@@ -145,6 +145,7 @@ class Models:
             choices=choices,
             hints=self.hints,
             call_sites=self.call_sites,
+            claimed=self.claimed,
         )
 
     def recall(self, construction: int) -> None:

@@ -69,6 +69,7 @@ class Synthesis:
         choices: ArgumentChoices | None = None,
         hints: Callable[[object], Mapping[str, DocstringHint]] = lambda function: {},
         call_sites: CallSites | None = None,
+        claimed: Callable[[object], tuple[frozenset[str], ...]] = lambda function: (),
     ) -> None:
         self.assignment = assignment
         self.keys = keys or Keys()
@@ -86,6 +87,7 @@ class Synthesis:
             choices=self.choices,
             hints=hints,
             call_sites=call_sites or CallSites(),
+            claimed=claimed,
         )
 
     def arguments(
