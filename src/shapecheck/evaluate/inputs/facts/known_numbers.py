@@ -16,7 +16,7 @@ from typing import Literal
 from shapecheck.evaluate.inputs.facts.handed_parts import function_parts
 from shapecheck.evaluate.inputs.facts.parameter_facts import called_name
 
-Kind = Literal["integer", "number", ""]
+Kind = Literal["integer", "scalar", "number", ""]
 
 _DEPTH = 3  # functions that hand it on to each other
 # Where integers stand among the arguments of well-known functions; -1 for any place.
@@ -31,6 +31,7 @@ _INTEGERS = {
     "eye": -1,
 }
 _BOUNDS = {"fori_loop": (0, 1), "randint": (2, 3)}  # further ones, likewise
+_ENDS = {"linspace": (0, 1), "logspace": (0, 1), "geomspace": (0, 1)}  # what may be an array, and hardly ever is
 _SHAPED = frozenset({"zeros", "ones", "full", "empty", "broadcast_to", "reshape", "tile", "normal", "uniform"})
 _SHAPE_FIRST = frozenset({"zeros", "ones", "full", "empty"})
 _SIZES = frozenset({"length", "num", "num_segments", "num_classes", "axis_size", "total_repeat_length", "fill_count"})
@@ -41,7 +42,7 @@ _ELEMENTWISE = frozenset(
 
 
 def number_kind(function: Callable[..., object], parameter: str, depth: int = _DEPTH) -> Kind:
-    """Whether a function takes an integer, or any number, for a parameter; "" if its code does not tell."""
+    """Whether a function takes an integer, a single number, or what it computes with; "" if its code does not tell."""
     own = inspect.getattr_static(function, "__init__") if isinstance(function, type) else inspect.unwrap(function)
     own = getattr(own, "__func__", own)
     source = function_parts(own)
@@ -56,6 +57,8 @@ def number_kind(function: Callable[..., object], parameter: str, depth: int = _D
         return "integer"
     if "integer" in kinds:
         return "integer"
+    if "scalar" in kinds:
+        return "scalar"
     return "number" if kinds == {"number"} else ""
 
 
@@ -206,6 +209,8 @@ def _kind(node: ast.expr, around: Mapping[ast.AST, ast.AST], module: Mapping[str
             return "integer"
         if name in _SHAPED and isinstance(outer.func, ast.Attribute) and name == "reshape" and index:
             return "integer"
+        if index in _ENDS.get(name, ()):
+            return "scalar"
         if name in _ELEMENTWISE:
             return "number"
         if top is node:

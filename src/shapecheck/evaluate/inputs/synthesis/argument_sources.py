@@ -33,6 +33,7 @@ from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     holds_plain_array,
     is_array_type,
     is_callable,
+    signature_of,
     leaves_open,
 )
 from shapecheck.evaluate.inputs.facts.signature_facts import written_specs
@@ -202,12 +203,12 @@ class ArgumentSources:
         is_dim = any(name in names for names in self._claimed(function))  # of what the body says no shape
         if kind == "integer" or is_dim or (kind and constructing):  # constructors mostly compute with sizes
             return (self._integers.choose(name),)
-        if kind and name_hints.is_scalar(name):
+        if kind == "scalar" or (kind and name_hints.is_scalar(name)):
             return (self._values.number_or_array(name),)
         if (called := self._as_called(function, name)) is not MISSING:
             return (called,)
         described = {text: each for text, each in said.items() if isinstance(each, ParameterSpec)}
-        is_beside_others = bool(written_specs(function, described))
+        is_beside_others = bool(written_specs(function, described)) or self._is_beside_sizes(function, name)
         if (is_beside_others or not name.strip("_")) and not is_used(function, name, described):
             return (None,)  # such as what a scan gives its body beside the carry
         for annotation in namesake_annotations(function, name):
@@ -221,6 +222,11 @@ class ArgumentSources:
                 self._values.invent("value", name, f"one {cls.__name__}")
                 return (made,)
         return (self._values.number_or_array(name),) if kind and is_beside_others else ()
+
+    @staticmethod
+    def _is_beside_sizes(function: Callable[..., object], name: str) -> bool:
+        """Whether a function takes sizes as well, of which it makes its arrays: `rays(height, width, focal)`."""
+        return any(each != name and number_kind(function, each) == "integer" for each in signature_of(function).parameters)
 
     def _sizes(self, function: Callable[..., object], name: str) -> list[int]:
         """The widths of layers: as many as a call writes, else three, each of its own."""

@@ -412,9 +412,9 @@ class CallBuilder:
 
         written = [ArgumentSpec(d.parameter, s, formal=False) for d in described.values() for s in (d.spec, *d.others)]
         written += [ArgumentSpec("", spec) for spec in specs_of(function, {})]
-        made_names = frozenset(free_names([*made, *optional])) - frozenset(
-            free_names(written_specs(function, described))
-        )
+        parts = (each.spec for text, each in body.items() if not text.isidentifier() and text not in described)
+        written_names = frozenset(free_names(written_specs(function, described)))
+        made_names = frozenset(free_names([*made, *optional, *parts])) - written_names
         return CallSpec(
             prepare=prepare,
             relations=instance is None,
