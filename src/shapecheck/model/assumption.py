@@ -19,6 +19,9 @@ MADE_FUNCTION: Final = "a function that"
 KEEPS_NO_AXIS: Final = "gives a number"
 """What one of these does, of whatever it is given: an axis of its result comes from elsewhere, as under `vmap`."""
 
+SEVERAL: Final = "several"
+"""The value of a record that stands for a stack of them, of which nobody says whether it is one."""
+
 ON_PATH: Final = "the path on which undetermined conditions are"
 """How the value begins that is a path through the code: what values of arrays choose it nobody says."""
 
@@ -58,6 +61,11 @@ class Assumption:
             if self.value
             else f"{self.subject} ({self.provenance})"
         )
+
+
+def is_of_stacks(assumptions: Iterable[Assumption]) -> bool:
+    """Whether records stand for stacks of them, as a second reading of what may be one or several."""
+    return any(each.value == SEVERAL and each.provenance == "invented" for each in assumptions)
 
 
 def weakest(assumptions: Iterable[Assumption]) -> Provenance:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from shapecheck.model import SNIPPET, ArrayValue, Assumption, Claim, Evaluation, Module, Point, proves, weakest
-from shapecheck.model.assumption import KEEPS_NO_AXIS, ON_PATH
+from shapecheck.model.assumption import KEEPS_NO_AXIS, ON_PATH, is_of_stacks
 from shapecheck.shapes import FixedDim, NamedDim, parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
 from shapecheck.verdicts.claim_outcome import Mismatch
@@ -211,6 +211,8 @@ def _verdict(
     good = [each for each in group if key in each.results and each.results[key].good and each not in bad]
     if good:  # by the first guess, which another that contradicts it does not take back
         bad = [each for each in bad if not each.evaluation.other_guess]
+        if all(is_of_stacks(each.assumptions) for each in good):  # the claim speaks of several records, and not of one
+            bad = []
     if bad and good and all(weakest(each.assumptions) == "invented" for each in (*bad, *good)):
         verdicts.unknown.setdefault(key, MADE_UP)
         return None
@@ -233,9 +235,10 @@ def _verdict(
     module = modules[key[0]]
     counting = (each for each in bad if _counts(each.evaluation) or _ends_there(module, key, each))
     shown = [(each, mismatch) for each in counting if (mismatch := each.results[key].bad)]
-    for _, mismatch in shown:
-        # What an invention does not bring about is the same for all of them.
-        pairs = [each for each in shown if _are_alike(each[1], mismatch)]
+    stacks = [each for each in shown if is_of_stacks(each[0].assumptions)]
+    for _, mismatch in (each for each in shown if each not in stacks):
+        # What an invention does not bring about is the same for all of them; a stack has an axis more.
+        pairs = [each for each in shown if each in stacks or _are_alike(each[1], mismatch)]
         about: Literal["shape", "dim", "dtype"] = "shape"
         is_written = _is_written_size(module, pairs) or _has_another_name(modules, key, pairs)
         if mismatch.reason == "dim" and is_written and _is_outside_of_functions(mismatch, shown):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 
 from shapecheck.evaluate.inputs.synthesis.made_integers import (
@@ -26,7 +26,7 @@ from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.choice_search import search_choices
 from shapecheck.evaluate.search.code_errors import CodeErrors, may_blame_dtype
-from shapecheck.evaluate.search.further_runs import FurtherRuns, follows_one_condition, with_decisions
+from shapecheck.evaluate.search.further_runs import FurtherRuns, follows_one_condition, stacked_records, with_decisions
 from shapecheck.evaluate.search.refused_shapes import RefusedShape, find_refused
 from shapecheck.evaluate.search.size_search import SizeSearch, says_division, says_order
 from shapecheck.model import Assumption, Evaluation
@@ -100,9 +100,7 @@ class EntrySearch:
             return ()
         return self._failure_evaluations(first)
 
-    def _may_mend(
-        self, construction: int, first: SearchResult | None, problem: CannotSynthesiseError | None
-    ) -> bool:
+    def _may_mend(self, construction: int, first: SearchResult | None, problem: CannotSynthesiseError | None) -> bool:
         """Whether integers in a relation to each other are worth a search: they may be what was missing, and go."""
         needs = {DIVIDING: says_division, DESCENDING: says_order}.get(construction)
         return needs is None or (_fails_so(first, problem, needs) and self._goes(construction))
@@ -194,6 +192,12 @@ class EntrySearch:
             axes = Assumption("rank", "variadic dims", f"{first.trial.rank} axes", "written")
             symbolic, runs = ([_add_assumption(each, axes) for each in some] for some in (symbolic, runs))
         others = [outcome for outcome in (*ranks, *self._further.alternatives(first.trial)) if outcome.ok]
+        stacks = self._further.with_stacks(first)
+        if stacks is not None and stacks.ok:
+            others.append(stacks)
+        elif stacks is not None and stacks.failure is not None and stacks.failure.kind == "shape":
+            single = set(stacked_records(first).values())  # the code takes no stacks of them
+            symbolic, runs = ([_without_doubt(each, single) for each in some] for some in (symbolic, runs))
         sized = list(self._further.named_elsewhere(runs))
         for outcome in (first, *ranks):
             sized += self._further.as_built(outcome) if outcome.ok else ()
@@ -318,9 +322,18 @@ def _add_assumption(found: TrialOutcome, assumption: Assumption) -> TrialOutcome
     return dataclasses.replace(found, bound_call=dataclasses.replace(found.bound_call, assumptions=assumptions))
 
 
-def _fails_so(
-    first: SearchResult | None, problem: CannotSynthesiseError | None, needs: Callable[[str], bool]
-) -> bool:
+def _without_doubt(found: TrialOutcome, records: Collection[str]) -> TrialOutcome:
+    """A run whose records cannot be stacks: each is one, as its class is written."""
+    if found.bound_call is None:
+        return found
+    assumptions = tuple(
+        dataclasses.replace(each, provenance="written") if each.kind == "value" and each.subject in records else each
+        for each in found.bound_call.assumptions
+    )
+    return dataclasses.replace(found, bound_call=dataclasses.replace(found.bound_call, assumptions=assumptions))
+
+
+def _fails_so(first: SearchResult | None, problem: CannotSynthesiseError | None, needs: Callable[[str], bool]) -> bool:
     """Whether other integers may mend what ended the first construction, by what it says."""
     failed = first.failed if first is not None else ()
     messages = [each.failure.message for each in failed if each.failure is not None]

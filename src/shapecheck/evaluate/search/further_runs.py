@@ -13,14 +13,14 @@ from collections.abc import Iterator, Sequence
 from shapecheck.evaluate.inputs.synthesis.made_integers import EVEN, ODD
 from shapecheck.evaluate.inputs.synthesis.real_values import VALUES
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import INVENTIONS, CannotSynthesiseError
-from shapecheck.evaluate.inputs.trials.choices import OTHER_SIZE, default_key, is_rank_key
+from shapecheck.evaluate.inputs.trials.choices import OTHER_SIZE, default_key, is_rank_key, is_stack_key
 from shapecheck.evaluate.inputs.trials.size_assignment import DIVISIBLE, DIVISIBLE_TOO, Substitution
 from shapecheck.evaluate.inputs.trials.trial import INDEPENDENT, CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.probes.decided_conditions import DECISIONS
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.size_search import SizeSearch, says_division
 from shapecheck.model import Assumption, arrays_in
-from shapecheck.model.assumption import MADE_FUNCTION, ON_PATH
+from shapecheck.model.assumption import MADE_FUNCTION, ON_PATH, SEVERAL
 
 _OTHER_RANKS, _OTHER_RANKS_SECONDS = 24, 1.0  # attempts and seconds for another guess
 _OTHER_DEFAULTS, _OTHER_DEFAULTS_SECONDS = 24, 1.0
@@ -130,6 +130,18 @@ class FurtherRuns:
         return tuple(
             self._attempts.run(dataclasses.replace(trial, choices=choices)) for choices in self._call_spec.alternatives
         )
+
+    def with_stacks(self, first: TrialOutcome) -> TrialOutcome | None:
+        """The same with stacks of those records of which the first run had one: what is false of both is false.
+
+        What holds for the first is not taken back.
+        """
+        records = stacked_records(first)
+        if not records or self._attempts.is_exhausted():
+            return None
+        choices = (*first.trial.choices, *((key, SEVERAL) for key in records))
+        outcome = self._attempts.run_if_possible(dataclasses.replace(first.trial, choices=choices))
+        return dataclasses.replace(outcome, other_guess=True) if outcome is not None else None
 
     def named_elsewhere(self, seen: Sequence[TrialOutcome]) -> tuple[TrialOutcome, ...]:
         """Free names that the class or the code gives a size after all: what holds with that size is not false.
@@ -288,3 +300,9 @@ def _local_integers(outcome: TrialOutcome) -> Iterator[tuple[str, str]]:
     for each in itertools.chain.from_iterable(o.names for call in outcome.calls for o in call.observations):
         if each.name in free and each.size.isdigit() and each.size not in free.values():
             yield each.name, named.get(each.size, each.size)
+
+
+def stacked_records(outcome: TrialOutcome) -> dict[str, str]:
+    """The names of the records of a run that may as well be stacks of them, by what chooses that."""
+    others = outcome.bound_call.options.others if outcome.bound_call is not None else {}
+    return {key: key.rpartition(" ")[0].rpartition(".")[2] for key in others if is_stack_key(key)}

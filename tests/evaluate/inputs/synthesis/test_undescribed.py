@@ -57,6 +57,84 @@ def smooth(f, grid: Grid):
     flat = laplacian(f, grid).reshape(-1)  # (nx, ny)  ~SC201
     return flat
 """,
+    # of two integers nobody says which one is larger
+    "order.py": """
+def keep(key, rows, cols, kept):
+    noise = jax.random.uniform(key, (rows, cols))  # (rows, cols)
+    _, index = jax.lax.top_k(noise, kept)  # index: (rows, kept)
+    return index
+
+def init(key, width, used, hidden):
+    return jax.random.normal(key, (hidden, width - used))  # (hidden, width - used)
+
+def wrong(key, rows, cols, kept):
+    noise = jax.random.uniform(key, (rows, cols))
+    _, index = jax.lax.top_k(noise, kept)  # index: (kept, rows)  ~SC201
+    return index
+""",
+    # where an annotation says what a function is, a comment says what it takes and gives
+    "signatures.py": """
+from typing import NamedTuple
+
+class System(NamedTuple):
+    step: Callable  # transition, (nx,) -> (nx,)  ~unreached
+    look: Callable  # observation, (nx,) -> (ny,)  ~unreached
+    noise: Array  # (ny, ny)
+
+def update(system: System, mean):
+    '''mean: (nx,)'''
+    jac = jax.jacfwd(system.look)(system.step(mean))  # (ny, nx)
+    return jac @ jac.T + system.noise  # (ny, ny)
+
+def swapped(system: System, mean):
+    '''mean: (nx,)'''
+    return jax.jacfwd(system.look)(mean)  # (nx, ny)  ~SC201
+""",
+    # what claims use as a dim is an integer, though the body only hands it on
+    "dims.py": """
+def frequencies(n, length=1.0):
+    return jnp.fft.rfftfreq(n, d=length / n)  # (n//2 + 1,)
+
+def wrong(n, length=1.0):
+    return jnp.fft.fftfreq(n, d=length / n)  # (n//2 + 1,)  ~SC201
+""",
+    # numbers between which there are steps, and what is divided by beside sizes
+    "scalars.py": """
+def edges(near, far, steps):
+    ends = jnp.linspace(near, far, steps + 1)  # (steps + 1,)
+    return ends[1:] - ends[:-1]  # (steps,)
+
+def rays(height, width, focal):
+    x = (jnp.arange(width) - 0.5 * width) / focal  # (width,)
+    return jnp.broadcast_to(x, (height, width))  # (height, width)
+""",
+    # trees of which nothing is said are alike
+    "trees.py": """
+from typing import Any, NamedTuple
+from jaxtyping import PyTree
+
+class State(NamedTuple):
+    step: Float[Array, ""]
+    mean: PyTree
+
+def update(state: State, grads: PyTree[Float[Array, "..."]]) -> PyTree[Float[Array, "..."]]:
+    count = state.step + 1  # ()
+    return jax.tree_util.tree_map(lambda m, g: 0.9 * m + count * g, state.mean, grads)
+""",
+    # the names that a class gives the axes of its arrays are known in its methods
+    "fields.py": """
+class Bank(eqx.Module):
+    w: Array  # (E, M, F)
+
+    def __init__(self, experts, width, hidden):
+        self.w = jnp.zeros((experts, width, hidden))
+
+    def __call__(self, x):  # x: (E, C, M)
+        return jnp.einsum("ecm,emf->ecf", x, self.w)  # (E, C, F)
+
+    def wrong(self, x):  # x: (E, C, M)
+        return jnp.einsum("ecm,emf->efc", x, self.w)  # (E, C, F)  ~SC201
+""",
     # axes that a comment tells apart are not one size, though the code asks for their number as well
     "told_apart.py": """
 def spread(samples):

@@ -47,6 +47,32 @@ optimizer = optax.adam(1e-3)
 """
 
 CASES = {
+    "handed.py": LINEN
+    + '''
+class Denoiser(nn.Module):
+    width: int
+
+    @nn.compact
+    def __call__(self, images, times, level):
+        hidden = nn.Dense(self.width)(images.reshape(images.shape[0], -1))  # (N, width)
+        hidden = hidden + times[:, None] * level
+        return nn.Dense(images.shape[-1])(hidden)
+
+def shade(model, params, images):
+    return model.apply(params, images, images[:, 0], 0.5)
+
+def denoising_loss(model, params, images):
+    """images: (N, D)"""
+    noise = shade(model, params, images) - images  # (N, D)
+    error = jnp.mean(noise**2, axis=1)  # (N,)
+    return error.mean()
+
+def wrong_loss(model, params, images):
+    """images: (N, D)"""
+    noise = shade(model, params, images) - images
+    error = jnp.mean(noise**2, axis=0)  # (N,)  ~unreached
+    return error.mean()
+''',
     "linen.py": LINEN
     + '''
 def loss(params, images, labels):

@@ -33,8 +33,8 @@ from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     holds_plain_array,
     is_array_type,
     is_callable,
-    signature_of,
     leaves_open,
+    signature_of,
 )
 from shapecheck.evaluate.inputs.facts.signature_facts import written_specs
 from shapecheck.evaluate.inputs.project.call_sites import CallSites, WrittenArray
@@ -169,8 +169,12 @@ class ArgumentSources:
         if isinstance(described, BodyShape):
             if is_untyped and holds_sizes(function, name):
                 return self._sizes(function, name)
-            if is_untyped and number_kind(function, name) == "integer":
+            kind = number_kind(function, name) if is_untyped else ""
+            if kind == "integer":
                 return self._integers.choose(name)
+            if kind == "scalar":
+                self._values.invent("rank", name, axes_text(0))
+                return name_hints.number(name)
             if looks_up_keys(function, name):
                 return MISSING
             called = MISSING if described.exact else self._as_called(function, name, only=WrittenArray)
@@ -203,12 +207,15 @@ class ArgumentSources:
         is_dim = any(name in names for names in self._claimed(function))  # of what the body says no shape
         if kind == "integer" or is_dim or (kind and constructing):  # constructors mostly compute with sizes
             return (self._integers.choose(name),)
-        if kind == "scalar" or (kind and name_hints.is_scalar(name)):
+        if kind == "scalar" or (kind and self._is_beside_sizes(function, name)):
+            self._values.invent("rank", name, axes_text(0))
+            return (name_hints.number(name),)
+        if kind and name_hints.is_scalar(name):
             return (self._values.number_or_array(name),)
         if (called := self._as_called(function, name)) is not MISSING:
             return (called,)
         described = {text: each for text, each in said.items() if isinstance(each, ParameterSpec)}
-        is_beside_others = bool(written_specs(function, described)) or self._is_beside_sizes(function, name)
+        is_beside_others = bool(written_specs(function, described))
         if (is_beside_others or not name.strip("_")) and not is_used(function, name, described):
             return (None,)  # such as what a scan gives its body beside the carry
         for annotation in namesake_annotations(function, name):
@@ -226,7 +233,9 @@ class ArgumentSources:
     @staticmethod
     def _is_beside_sizes(function: Callable[..., object], name: str) -> bool:
         """Whether a function takes sizes as well, of which it makes its arrays: `rays(height, width, focal)`."""
-        return any(each != name and number_kind(function, each) == "integer" for each in signature_of(function).parameters)
+        return any(
+            each != name and number_kind(function, each) == "integer" for each in signature_of(function).parameters
+        )
 
     def _sizes(self, function: Callable[..., object], name: str) -> list[int]:
         """The widths of layers: as many as a call writes, else three, each of its own."""

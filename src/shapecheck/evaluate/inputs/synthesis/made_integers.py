@@ -31,7 +31,7 @@ _SIZES: Final = (name_hints.CONSTRUCTOR_SIZES, name_hints.ODD_SIZES, name_hints.
 # By a factor that code does not multiply sizes by, so that no multiple of one is another by chance.
 _CHAINS: Final = tuple(tuple(least * 7**power for power in (3, 2, 1, 0)) for least in (48, 15, 16))
 _FEWER: Final = tuple(tuple(reversed(each[:6])) for each in _SIZES)
-_POOLS: Final = {DIVIDING: _CHAINS, DESCENDING: _FEWER}
+_POOLS: Final[Mapping[int, tuple[tuple[int, ...], ...]]] = {DIVIDING: _CHAINS, DESCENDING: _FEWER}
 _TURNS: Final = ((5, 6, 9), (7, 10, 11))  # few, since what is in the loop runs as often; a table may have an end, too
 _ITEMS: Final = ((2, 3), (3, 2))  # of a list that is repeated for each axis of an image
 ODD: Final = 1

@@ -93,15 +93,18 @@ class InstanceSynthesis:
         if is_abstract(cls) or getattr(cls, "_is_protocol", False):
             return self._concrete(cls, name, given)
         self._building.append(cls)
+        descriptions = self._described(cls)
+        # A stack of them is called the same: what holds for one alone proves nothing against a claim.
+        stacked = bool(descriptions) and self._values.choices.is_stacked(self._values.place(name))
+        self._values.assignment.stacks += stacked
         chosen = self._integers.chosen
         before = set(chosen)
         try:
             inside = self._values.assignment.within(cls, name)
             with inside, self._integers.within(name, is_config=is_config(cls)):
-                descriptions = self._described(cls)
                 body = body_shapes(cls, descriptions, self._hints(cls))
                 positional, named = self._arguments(cls, descriptions, given, body, constructing=True)
-            if descriptions:  # a stack of them is called the same: that proves nothing against a claim
+            if descriptions and not stacked:  # the choice says it else
                 self._values.invent("value", name, f"one {cls.__name__}")
             if not is_config(cls):
                 sizes = sorted(each for each in chosen.keys() - before if not name_hints.is_fixed(each))
@@ -110,6 +113,7 @@ class InstanceSynthesis:
         except CannotSynthesiseError as error:
             raise CannotSynthesiseError(f"`{name}: {cls.__name__}`: {error}", error.parameters) from None
         finally:
+            self._values.assignment.stacks -= stacked
             self._building.pop()
 
     def _concrete(self, cls: type, name: str, given: Mapping[str, object]) -> object:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol, TypeVar
 
 from shapecheck.model import Assumption
-from shapecheck.model.assumption import AssumptionKind
+from shapecheck.model.assumption import SEVERAL, AssumptionKind
 
 Choices = tuple[tuple[str, str], ...]
 """Arguments, by place and kind, and what was chosen for each: `("self.logits value", "given")`."""
@@ -23,6 +23,7 @@ OWN_SIZES: Final = ("each instance sizes", "its own sizes")
 """The choice that each of several instances of one class has sizes of its own, as its fields may."""
 DTYPES: Final[Mapping[str, str]] = {"float32": "Float", "int32": "Int", "bool": "Bool"}
 _MOST_AXES = 4
+_STACK = " stack"
 _WORD = re.compile(r"[^\W\d]\w*")
 _NUMBER = re.compile(r"\d+")
 
@@ -110,6 +111,10 @@ class ArgumentChoices:
         self._alike = self._chosen.get(chosen) != choice
         return not self._alike
 
+    def is_stacked(self, place: str) -> bool:
+        """Whether a record stands for several, as `scan` and `vmap` stack them: each of its arrays has an axis more."""
+        return self._choose(f"{place}{_STACK}", "one", (SEVERAL,)) == SEVERAL
+
     def is_given(self, place: str) -> bool:
         """Whether an argument that may be left out is given."""
         return self._choose(f"{place} value", "left out", (GIVEN,)) == GIVEN
@@ -164,6 +169,11 @@ def is_value_key(key: str) -> bool:
     return key.endswith(" value")
 
 
+def is_stack_key(key: str) -> bool:
+    """Whether it is the key of the choice whether a record is a stack of them."""
+    return key.endswith(_STACK)
+
+
 def is_rank_key(key: str) -> bool:
     """Whether it is the key of the choice of an array's number of axes."""
     return key.endswith(" rank")
@@ -212,7 +222,7 @@ def as_assumption(key: str, choice: str, *, is_needed: bool) -> Assumption:
     place, _, what = key.rpartition(" ")
     kinds: Mapping[str, AssumptionKind] = {"rank": "rank", "dtype": "dtype", "integer": "size"}
     is_written = is_needed or what in ("value", "shape", "text", "default", "sizes")
-    subject = place.rpartition(".")[2] if what in ("rank", "dtype") else place
+    subject = place.rpartition(".")[2] if what in ("rank", "dtype", "stack") else place
     return Assumption(kinds.get(what, "value"), subject, choice, "written" if is_written else "invented")
 
 

@@ -90,6 +90,7 @@ _WIDE = {"float32": "float64", "int32": "int64", "complex64": "complex128"}
 _OPEN_DTYPES = frozenset({"", "Shaped", "Num", "Real", "Inexact"})
 
 
+_STACK = "stacked"  # the size of the axis that a stack of records has in front
 _OF_FURTHER = "_of_the_other_"
 
 
@@ -166,6 +167,7 @@ class SizeAssignment:
         self.choose_inner: Callable[[str, int], int] | None = None
         self.own_sizes: Callable[[], bool] = lambda: False
         self._made_classes: set[type] = set()
+        self.stacks = 0  # how many records are being made that stand for several
         self._further: list[str] = []  # the places of further instances of a class, while their arrays are made
         free = [n for n in free_names(specs) if n not in self.known]
         self.free = tuple(n for n in free if n not in self.ties)
@@ -259,7 +261,7 @@ class SizeAssignment:
 
     def array(self, spec: str, dtype: str, name: str) -> jax.ShapeDtypeStruct:
         """An abstract array as `spec` describes it; `dtype` is a jaxtyping name or ""."""
-        dims: list[Size] = []
+        dims: list[Size] = [self._note_used(_STACK)] * (self.stacks > 0)
         parsed = parse_spec(spec)
         for dim in parsed.dims:
             if isinstance(dim, AnyDims):

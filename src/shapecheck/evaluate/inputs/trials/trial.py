@@ -58,9 +58,9 @@ class BoundCall:
 
     `chosen` are the sizes of its free names, `integers` those of its model and its arguments by name, `arguments` the
     names of the latter. `own` are the sizes of arrays that are given and stay, `lengths` those of made-up sequences.
-    `assumptions` are what was made up;
-    `shared` are ties of free names to the sizes that they had in the constructor, `fields` to those
-    that the class gives axes of its arrays by name, `options` what could be chosen otherwise. `inner_specs` are those of arrays inside of its arguments that name dims of their own. `computed` are
+    `assumptions` are what was made up; `shared` are ties of free names to the sizes that they had in the constructor,
+    `fields` to those that the class gives axes of its arrays by name, `options` what could be chosen otherwise.
+    `inner_specs` are those of arrays inside of its arguments that name dims of their own. `computed` are
     the dims that follow from others, such as `n//2+1`, by the sizes that they have. `built` are the names that arrays
     given to the constructor have, with their sizes. In `conditions` the call counts those that it decided, by place.
     `defaults_replaced` tells whether integers inside of its arguments have other sizes than their defaults. `later` are
@@ -92,7 +92,13 @@ class BoundCall:
 
     def sizes(self) -> Sizes:
         """All sizes of the trial."""
-        return Sizes(dict(self.chosen), self.integers, self.arguments, self.own | self.lengths, dict((*self.fields, *self.shared)))
+        return Sizes(
+            dict(self.chosen),
+            self.integers,
+            self.arguments,
+            self.own | self.lengths,
+            dict((*self.fields, *self.shared)),
+        )
 
     def made_integers(self) -> tuple[tuple[str, str], ...]:
         """The free names that integers are called by too of which instances in arguments are made, with these sizes."""
