@@ -8,9 +8,11 @@ import inspect
 import types
 import typing
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, Union
 
 import jax
+import numpy as np
 
 from shapecheck.evaluate.framework_protocol import (
     apply_variables,
@@ -36,14 +38,15 @@ from shapecheck.evaluate.inputs.facts.runtime_annotations import (
 )
 from shapecheck.evaluate.inputs.facts.signature_facts import written_specs
 from shapecheck.evaluate.inputs.project.call_sites import CallSites, WrittenArray
-from shapecheck.evaluate.inputs.project.maker_functions import looks_up_keys, makers_of
+from shapecheck.evaluate.inputs.project.maker_functions import looks_up_keys, makers_of, own_makers
 from shapecheck.evaluate.inputs.project.nested_arguments import classes_in
 from shapecheck.evaluate.inputs.synthesis.arrange_parts import arrange_parts
 from shapecheck.evaluate.inputs.synthesis.made_integers import AS_CALLED, DEFAULTS_KEPT, OVER_NONE
 from shapecheck.evaluate.inputs.synthesis.made_optimizer import MadeOptimizer
 from shapecheck.evaluate.inputs.synthesis.synthesise_instances import InstanceSynthesis
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError, ValueSynthesis
-from shapecheck.evaluate.inputs.trials.choices import ArgumentChoices, Keys, axes_text
+from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall
+from shapecheck.evaluate.inputs.trials.choices import AS_MADE, OTHERWISE, ArgumentChoices, Keys, axes_text
 from shapecheck.evaluate.inputs.trials.later_variables import LaterArgument
 from shapecheck.model import DocstringHint
 from shapecheck.model.parameter_parts import Part
@@ -52,6 +55,15 @@ from shapecheck.worker.messages.plans import ParameterSpec
 
 _PLAIN_TYPES: Final[Mapping[str, type]] = {each.__name__: each for each in (bool, float, int, str)}  # of docstrings
 _LAYERS = 3  # widths of a sequence of layers that is made up: two layers
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A model, the method of it that is called, and what evaluates a call so that nothing of it is observed."""
+
+    model: object
+    method: Callable[..., object]
+    build: Callable[[LazyCall], object]
 
 
 class ArgumentSources:
@@ -70,6 +82,7 @@ class ArgumentSources:
         self._values, self._instances, self._integers = values, instances, values.integers
         self._keys, self._choices, self._hints, self._call_sites = keys, choices, hints, call_sites
         self.took_from_calls = False
+        self.owner: Owner | None = None  # whose method it is that arguments are made for
         self.later: dict[str, LaterArgument] = {}  # variables that are made when a model asks for them
         self.described_parts: dict[str, str] = {}  # of arguments: what comments say of them
 
@@ -114,6 +127,10 @@ class ArgumentSources:
             role = optimizer_role(function, name)
             if role:
                 return MadeOptimizer() if role == "optimizer" else ()
+        if not is_key and not isinstance(described, ParameterSpec):
+            made = self._as_owner_makes(function, name, annotation)
+            if made is not MISSING:
+                return made
         made = self._as_described(function, name, annotation, described)
         if made is not MISSING:
             return made
@@ -134,6 +151,32 @@ class ArgumentSources:
                 self.later[name] = LaterArgument(name, error)
                 return self.later[name]
             raise
+
+    def _as_owner_makes(self, function: Callable[..., object], name: str, annotation: object) -> object:
+        """What another method of the same model makes for this one, or MISSING: first where no annotation has shapes.
+
+        What that does not go with is made as usual, so that its own arguments, which are made up, end nothing.
+        """
+        owner = self.owner
+        if owner is None or owner.method is not function:
+            return MISSING
+        makers = own_makers(type(owner.model), function, name)
+        if not makers:
+            return MISSING
+        ways = (OTHERWISE, AS_MADE) if is_array_type(annotation) else (AS_MADE, OTHERWISE)
+        if self._choices.way(self._values.place(name), ways) == OTHERWISE:
+            return MISSING
+        first = self._integers.invention % len(makers)
+        for maker in (*makers[first:], *makers[:first]):
+            try:
+                call = self._instances.made_by_method(owner.model, maker, name)
+                made = owner.build(call)
+            except Exception:  # of the user's code, or nothing says what the method takes: it is made as usual then
+                continue
+            self._values.invent("value", name, f"what {maker.function.__name__}() makes")
+            leaves = jax.tree_util.tree_leaves(made)
+            return made if all(map(_is_plain_leaf, leaves)) else call
+        return MISSING
 
     def _over_default(self, name: str, annotation: object, default: object, constructing: bool) -> object:
         """An integer in the place of a default, or MISSING.
@@ -300,6 +343,11 @@ class ArgumentSources:
             return annotation
         hint = self._hints(function).get(parameter.name)
         return _PLAIN_TYPES.get(hint.type, MISSING) if hint is not None else MISSING
+
+
+def _is_plain_leaf(value: object) -> bool:
+    """Whether a leaf of what was made abstractly holds nothing of that evaluation."""
+    return isinstance(value, (jax.ShapeDtypeStruct, np.ndarray, np.generic, bool, int, float, str))
 
 
 def _is_open(annotation: object) -> bool:
