@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import collections.abc
 import dataclasses
@@ -207,6 +208,14 @@ def holds_anything(annotation: object) -> bool:
     if annotation is dict or origin in (dict, collections.abc.Mapping):
         return True
     return any(each.__name__ == "PyTree" for each in getattr(annotation, "__mro__", ()))
+
+
+def holds_attributes(annotation: object) -> bool:
+    """Whether a class says nothing of what its instances hold: a namespace, or a table whose keys are attributes."""
+    if not isinstance(annotation, type) or isinstance(annotation, type(typing.Protocol)):
+        return False
+    is_table = any("__getattr__" in vars(each) for each in annotation.__mro__) and hasattr(annotation, "__getitem__")
+    return annotation in (types.SimpleNamespace, argparse.Namespace) or (is_table and hasattr(annotation, "keys"))
 
 
 def leaves_open(annotation: object) -> bool:

@@ -18,6 +18,7 @@ from shapecheck.evaluate.framework_protocol import (
     apply_variables,
 )
 from shapecheck.evaluate.inputs.facts import name_hints
+from shapecheck.evaluate.inputs.facts.attribute_reads import attribute_reads
 from shapecheck.evaluate.inputs.facts.body_shapes import BodyShape, unpacked_parts
 from shapecheck.evaluate.inputs.facts.called_models import called_models
 from shapecheck.evaluate.inputs.facts.handed_parts import goes_elsewhere, is_used, parts_of
@@ -32,17 +33,20 @@ from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     annotation_of,
     array_type,
     holds_anything,
+    holds_attributes,
     holds_plain_array,
     is_array_type,
     leaves_open,
 )
 from shapecheck.evaluate.inputs.facts.signature_facts import written_specs
+from shapecheck.evaluate.inputs.facts.written_tables import UNKNOWN
 from shapecheck.evaluate.inputs.project.call_sites import CallSites, WrittenArray
 from shapecheck.evaluate.inputs.project.maker_functions import looks_up_keys, makers_of, own_makers
 from shapecheck.evaluate.inputs.project.nested_arguments import classes_in
 from shapecheck.evaluate.inputs.synthesis.arrange_parts import arrange_parts
 from shapecheck.evaluate.inputs.synthesis.made_integers import AS_CALLED, DEFAULTS_KEPT, OVER_NONE
 from shapecheck.evaluate.inputs.synthesis.made_optimizer import MadeOptimizer
+from shapecheck.evaluate.inputs.synthesis.made_settings import made_settings
 from shapecheck.evaluate.inputs.synthesis.synthesise_instances import InstanceSynthesis
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError, ValueSynthesis
 from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall
@@ -131,6 +135,9 @@ class ArgumentSources:
             made = self._as_owner_makes(function, name, annotation)
             if made is not MISSING:
                 return made
+            made = self._as_settings(function, name, annotation)
+            if made is not MISSING:
+                return made
         made = self._as_described(function, name, annotation, described)
         if made is not MISSING:
             return made
@@ -177,6 +184,37 @@ class ArgumentSources:
             leaves = jax.tree_util.tree_leaves(made)
             return made if all(map(_is_plain_leaf, leaves)) else call
         return MISSING
+
+    def _as_settings(self, function: Callable[..., object], name: str, annotation: object) -> object:
+        """Settings with what the code reads off them, or MISSING if it reads nothing or they are of some class."""
+        if not (annotation in (MISSING, Any, dict) or holds_attributes(annotation)):
+            return MISSING
+        reads = attribute_reads(function, name) if name_hints.is_settings(name) else {}
+        if not reads:
+            return MISSING
+        table = self._call_sites.table(reads)
+        made = made_settings(
+            reads,
+            table,
+            self._written_size,
+            self._setting,
+        )
+        self._values.invent("value", name, "settings as the project writes them" if table else "made-up settings")
+        return made
+
+    def _written_size(self, name: str, size: int) -> int:
+        """An integer of written settings: as a default, it is kept only in some constructions."""
+        if self._integers.variant in (DEFAULTS_KEPT, AS_CALLED) or not name_hints.may_replace(name):
+            return size
+        self._integers.defaults_replaced = True
+        return self._integers.choose(name)
+
+    def _setting(self, name: str) -> object:
+        """A setting of which nothing is written: by its name; UNKNOWN if that does not tell."""
+        try:
+            return self._values.value(MISSING, name, constructing=True)
+        except CannotSynthesiseError:
+            return name_hints.number(name) if name_hints.is_scalar(name) else UNKNOWN
 
     def _over_default(self, name: str, annotation: object, default: object, constructing: bool) -> object:
         """An integer in the place of a default, or MISSING.
