@@ -10,7 +10,6 @@ import ast
 import inspect
 import types
 from collections.abc import Callable, Iterator, Mapping
-from typing import Optional
 
 from shapecheck.evaluate.inputs.facts.body_facts import ARRAY_ATTRIBUTES
 from shapecheck.evaluate.inputs.facts.handed_parts import function_parts
@@ -47,7 +46,7 @@ def _reads(taker: Callable[..., object], parameter: str, depth: int, functions: 
         parts = function_parts(function)
         if parts is not None:
             functions.append(function)
-            for path in _Reader(parts.tree, function.__globals__, root, depth, functions).paths():
+            for path in _FunctionReads(parts.tree, function.__globals__, root, depth, functions).paths():
                 _add(found, path)
     return found
 
@@ -87,7 +86,7 @@ def _add(reads: Reads, path: _Path) -> None:
         reads = reads.setdefault(name, {})
 
 
-class _Reader:
+class _FunctionReads:
     """Finds what one function reads off the expression `root`."""
 
     def __init__(
@@ -98,9 +97,9 @@ class _Reader:
         stored = [n.id for n in self._nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
         self._variables: dict[str, ast.expr] = {}
         for node in self._nodes:
-            if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-                if stored.count(node.targets[0].id) == 1:
-                    self._variables[node.targets[0].id] = node.value
+            target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+            if isinstance(node, ast.Assign) and isinstance(target, ast.Name) and stored.count(target.id) == 1:
+                self._variables[target.id] = node.value
 
     def paths(self) -> Iterator[_Path]:
         for node in self._nodes:
@@ -111,7 +110,7 @@ class _Reader:
             if isinstance(node, ast.Call) and self._depth:
                 yield from self._handed_on(node)
 
-    def _path(self, node: ast.expr, depth: int = _DEPTH) -> Optional[_Path]:
+    def _path(self, node: ast.expr, depth: int = _DEPTH) -> _Path | None:
         """The names that lead from the root to an expression; None if it is no part of it."""
         if isinstance(node, (ast.Name, ast.Attribute)) and ast.unparse(node) == self._root:
             return ()
@@ -121,12 +120,17 @@ class _Reader:
             return self._inner(node.value, node.attr, depth)
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
             return self._inner(node.value, node.slice.value, depth)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get" and node.args:
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "get"
+            and node.args
+        ):
             key = node.args[0]
             return self._inner(node.func.value, key.value, depth) if isinstance(key, ast.Constant) else None
         return None
 
-    def _inner(self, value: ast.expr, name: object, depth: int) -> Optional[_Path]:
+    def _inner(self, value: ast.expr, name: object, depth: int) -> _Path | None:
         path = self._path(value, depth)
         is_read = isinstance(name, str) and name != "get" and name not in _OF_TABLES and not name.startswith("__")
         return (*path, str(name)) if path is not None and is_read else None

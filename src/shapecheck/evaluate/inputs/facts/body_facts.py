@@ -123,11 +123,7 @@ class _Reader:
                 self._node(node)
 
     def _node(self, node: ast.expr) -> None:
-        if (
-            isinstance(node, ast.Attribute)
-            and node.attr in ARRAY_ATTRIBUTES
-            and (fact := self._known.fact(node.value))
-        ):
+        if isinstance(node, ast.Attribute) and node.attr in ARRAY_ATTRIBUTES and (fact := self._known.fact(node.value)):
             fact.is_array = True
         elif isinstance(node, ast.Subscript):
             self._subscript(node)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final, Optional
+from typing import Final
 
 from shapecheck.evaluate.inputs.facts.parameter_facts import called_name
 
@@ -61,7 +61,7 @@ def _assigned_tables(body: list[ast.stmt]) -> Iterator[dict[str, object]]:
     yield from found.values()
 
 
-def _table(node: ast.expr) -> Optional[dict[str, object]]:
+def _table(node: ast.expr) -> dict[str, object] | None:
     """The table that an expression is, written out; None if it is none."""
     if isinstance(node, ast.Dict) and all(isinstance(each, ast.Constant) for each in node.keys):
         keys = [each.value for each in node.keys if isinstance(each, ast.Constant)]

@@ -94,7 +94,8 @@ def own_makers(cls: type, function: Callable[..., object], parameter: str) -> Se
         note_read(inner)
         given = annotation_of(inner, "return", inner.__annotations__.get("return", MISSING))
         takes = {
-            name: annotation_of(inner, name, each.annotation) for name, each in inspect.signature(inner).parameters.items()
+            name: annotation_of(inner, name, each.annotation)
+            for name, each in inspect.signature(inner).parameters.items()
         }
         if parameter in takes or (wanted not in _SILENT and wanted in takes.values()):
             continue

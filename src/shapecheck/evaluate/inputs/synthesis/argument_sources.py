@@ -41,7 +41,7 @@ from shapecheck.evaluate.inputs.facts.runtime_annotations import (
 from shapecheck.evaluate.inputs.facts.signature_facts import written_specs
 from shapecheck.evaluate.inputs.facts.written_tables import UNKNOWN
 from shapecheck.evaluate.inputs.project.call_sites import CallSites, WrittenArray
-from shapecheck.evaluate.inputs.project.maker_functions import looks_up_keys, makers_of, own_makers
+from shapecheck.evaluate.inputs.project.maker_functions import Maker, looks_up_keys, makers_of, own_makers
 from shapecheck.evaluate.inputs.project.nested_arguments import classes_in
 from shapecheck.evaluate.inputs.synthesis.arrange_parts import arrange_parts
 from shapecheck.evaluate.inputs.synthesis.made_integers import AS_CALLED, DEFAULTS_KEPT, OVER_NONE
@@ -174,16 +174,18 @@ class ArgumentSources:
         if self._choices.way(self._values.place(name), ways) == OTHERWISE:
             return MISSING
         first = self._integers.invention % len(makers)
-        for maker in (*makers[first:], *makers[:first]):
-            try:
-                call = self._instances.made_by_method(owner.model, maker, name)
-                made = owner.build(call)
-            except Exception:  # of the user's code, or nothing says what the method takes: it is made as usual then
-                continue
-            self._values.invent("value", name, f"what {maker.function.__name__}() makes")
-            leaves = jax.tree_util.tree_leaves(made)
-            return made if all(map(_is_plain_leaf, leaves)) else call
-        return MISSING
+        tried = (self._made_by_owner(owner, each, name) for each in (*makers[first:], *makers[:first]))
+        return next((made for made in tried if made is not MISSING), MISSING)
+
+    def _made_by_owner(self, owner: Owner, maker: Maker, name: str) -> object:
+        """What one method of the model makes, abstractly; MISSING if it cannot be called, or raises."""
+        try:
+            call = self._instances.made_by_method(owner.model, maker, name)
+            made = owner.build(call)
+        except Exception:  # of the user's code, or nothing says what the method takes
+            return MISSING
+        self._values.invent("value", name, f"what {maker.function.__name__}() makes")
+        return made if all(map(_is_plain_leaf, jax.tree_util.tree_leaves(made))) else call
 
     def _as_settings(self, function: Callable[..., object], name: str, annotation: object) -> object:
         """Settings with what the code reads off them, or MISSING if it reads nothing or they are of some class."""
@@ -197,7 +199,7 @@ class ArgumentSources:
             reads,
             table,
             self._written_size,
-            self._setting,
+            self._setting_by_name,
         )
         self._values.invent("value", name, "settings as the project writes them" if table else "made-up settings")
         return made
@@ -209,7 +211,7 @@ class ArgumentSources:
         self._integers.defaults_replaced = True
         return self._integers.choose(name)
 
-    def _setting(self, name: str) -> object:
+    def _setting_by_name(self, name: str) -> object:
         """A setting of which nothing is written: by its name; UNKNOWN if that does not tell."""
         try:
             return self._values.value(MISSING, name, constructing=True)

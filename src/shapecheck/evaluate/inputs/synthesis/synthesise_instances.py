@@ -141,7 +141,7 @@ class InstanceSynthesis:
             return made
         return MISSING
 
-    def made_by_method(self, model: object, maker: Maker, name: str) -> LazyCall:
+    def made_by_method(self, model: object, maker: Maker, name: str) -> Any:
         """What a method of a model makes, of made-up arguments."""
         method = maker.function.__name__
         call = self._call(getattr(model, method), name)
