@@ -10,9 +10,9 @@ from shapecheck.evaluate.inputs.facts.source_reads import note_module_read
 
 
 def protocol_implementers(protocol: type, modules: Iterable[ModuleType]) -> Iterator[type]:
-    """Those that the modules define; none for what asks for special methods alone, as a Protocol of callables does."""
+    """Those that the modules define; none for what asks for nothing but calls."""
     wanted = {name for each in protocol.__mro__ if getattr(each, "_is_protocol", False) for name in _members(each)}
-    if not any(not name.startswith("_") for name in wanted):
+    if not wanted - {"__call__"}:
         return
     for module in modules:
         note_module_read(module.__name__)
@@ -24,16 +24,5 @@ def protocol_implementers(protocol: type, modules: Iterable[ModuleType]) -> Iter
 
 
 def _members(cls: type) -> set[str]:
-    """The attributes, methods and annotated fields of a class itself, but those that every class has."""
-    every = vars(_Empty).keys() | {"__abstractmethods__", "__parameters__", "__orig_bases__", "__annotate__"}
-    names = {*vars(cls), *own_annotations(cls)} - every
-    return {
-        name for name in names if not name.startswith(("_abc_", "_is_", "__protocol", "__non_callable", "__static"))
-    }
-
-
-class _Empty:
-    __slots__ = ("__dict__", "__weakref__")
-    __annotations__: dict[str, object] = {}
-
-    def __init__(self) -> None: ...
+    """The attributes, methods and annotated fields that a class itself has for others; Python's own do not count."""
+    return {name for name in {*vars(cls), *own_annotations(cls)} if not name.startswith("_") or name == "__call__"}
