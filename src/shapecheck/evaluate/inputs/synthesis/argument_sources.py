@@ -152,17 +152,23 @@ class ArgumentSources:
         try:
             return self._values.value(annotation, name, constructing=constructing)
         except CannotSynthesiseError as error:
-            if annotation in (MISSING, Any) and (made := self._make_undescribed(function, name, said, constructing)):
-                return made[0]
+            made = self._as_owner_makes(function, name, annotation, is_needed=True) if not is_key else MISSING
+            if made is not MISSING:
+                return made
+            if annotation in (MISSING, Any) and (found := self._make_undescribed(function, name, said, constructing)):
+                return found[0]
             if not constructing and not self._instances.is_building and apply_variables():
                 self.later[name] = LaterArgument(name, error)
                 return self.later[name]
             raise
 
-    def _as_owner_makes(self, function: Callable[..., object], name: str, annotation: object) -> object:
-        """What another method of the same model makes for this one, or MISSING: first where no annotation has shapes.
+    def _as_owner_makes(
+        self, function: Callable[..., object], name: str, annotation: object, *, is_needed: bool = False
+    ) -> object:
+        """What another method of the same model makes for this one, or MISSING: of a class of the user's at last.
 
-        What that does not go with is made as usual, so that its own arguments, which are made up, end nothing.
+        The fields of that may say more than the other method's own arguments, which are made up. It is `is_needed`
+        where nothing else makes it.
         """
         owner = self.owner
         if owner is None or owner.method is not function:
@@ -170,8 +176,8 @@ class ArgumentSources:
         makers = own_makers(type(owner.model), function, name)
         if not makers:
             return MISSING
-        ways = (OTHERWISE, AS_MADE) if is_array_type(annotation) else (AS_MADE, OTHERWISE)
-        if self._choices.way(self._values.place(name), ways) == OTHERWISE:
+        ways = (AS_MADE, OTHERWISE) if is_needed or leaves_open(annotation) else (OTHERWISE, AS_MADE)
+        if not is_needed and self._choices.way(self._values.place(name), ways) == OTHERWISE:
             return MISSING
         first = self._integers.invention % len(makers)
         tried = (self._made_by_owner(owner, each, name) for each in (*makers[first:], *makers[:first]))
