@@ -27,11 +27,15 @@ _OF_TABLES = frozenset({"keys", "values", "items", "update", "copy", "pop", "to_
 
 def attribute_reads(taker: Callable[..., object], parameter: str) -> Reads:
     """All that a function, or the methods of a class, read off a parameter; nothing if that is used as an array."""
-    if (taker, parameter) not in _kept:
+    own = taker if isinstance(taker, type) else inspect.unwrap(taker)
+    own = getattr(own, "__func__", own)
+    if not isinstance(own, (type, types.FunctionType)):
+        return {}
+    if (own, parameter) not in _kept:
         functions: list[types.FunctionType] = []
-        found = _reads(taker, parameter, _DEPTH, functions)
-        _kept[taker, parameter] = {} if found.keys() & _OF_ARRAYS else found, functions
-    found, functions = _kept[taker, parameter]
+        found = _reads(own, parameter, _DEPTH, functions)
+        _kept[own, parameter] = {} if found.keys() & _OF_ARRAYS else found, functions
+    found, functions = _kept[own, parameter]
     for each in functions:
         note_read(each)
     return found
@@ -54,10 +58,8 @@ def _reads(taker: Callable[..., object], parameter: str, depth: int, functions: 
 def _readers(taker: Callable[..., object], parameter: str) -> Iterator[tuple[types.FunctionType, str]]:
     """The functions that may read it, each with the expression that it is there."""
     if not isinstance(taker, type):
-        own = inspect.unwrap(taker)
-        own = getattr(own, "__func__", own)
-        if isinstance(own, types.FunctionType):
-            yield own, parameter
+        if isinstance(taker, types.FunctionType):
+            yield taker, parameter
         return
     attribute = parameter
     init = vars(taker).get("__init__")
@@ -159,7 +161,10 @@ class _FunctionReads:
             value = vars(value).get(step) if isinstance(value, types.ModuleType) else None
         home = str(self._module.get("__name__", "")).partition(".")[0]
         is_own = str(getattr(value, "__module__", "")).partition(".")[0] == home
-        return value if is_own and isinstance(value, (type, types.FunctionType)) else None
+        if not is_own or not callable(value):
+            return None
+        inner = value if isinstance(value, type) else inspect.unwrap(value)
+        return inner if isinstance(inner, (type, types.FunctionType)) else None
 
 
 def _paths_in(reads: Reads) -> Iterator[_Path]:

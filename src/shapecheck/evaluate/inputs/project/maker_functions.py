@@ -80,7 +80,9 @@ def own_makers(cls: type, function: Callable[..., object], parameter: str) -> Se
     Each is called with the instance. One that takes such a thing itself only changes it.
     """
     own = inspect.unwrap(function)
-    wanted = annotation_of(own, parameter, getattr(own, "__annotations__", {}).get(parameter, MISSING))
+    if not isinstance(own, types.FunctionType):
+        return ()
+    wanted = annotation_of(own, parameter, own.__annotations__.get(parameter, MISSING))
     stem = parameter.rpartition("_")[2] if _HANDED_ABOUT.search(parameter) else parameter
     by_name = re.compile(rf"_?{_BEGINNING}_(?:\w+_)?(?:{re.escape(parameter)}|{re.escape(stem)})")
     found: dict[str, Maker] = {}

@@ -201,6 +201,8 @@ class ArgumentSources:
         if not reads:
             return MISSING
         table = self._call_sites.table(reads)
+        if annotation is dict and not table:  # of which nobody says that its keys are settings
+            return MISSING
         made = made_settings(
             reads,
             table,
