@@ -18,7 +18,6 @@ import jax
 
 from shapecheck.evaluate.framework_protocol import is_abstract
 from shapecheck.evaluate.global_state import GlobalState
-from shapecheck.evaluate.inputs.project.protocol_implementers import protocol_implementers
 from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, is_own, line_in
 from shapecheck.evaluate.jax_internals import has_computed
 from shapecheck.evaluate.limits import TimeLimitError
@@ -328,9 +327,7 @@ class WorkerSession:
         self._send(Bug(text="".join(traceback.format_exception(error)), ends=False))
 
     def _subclasses(self, cls: type) -> list[type]:
-        """Concrete subclasses, those of the checked files first; of a Protocol, if it has none, what is as it asks."""
+        """Concrete subclasses, those of the checked files first."""
         names = {m.__name__ for m in self.importer.loaded.values()}
-        concrete = [each for each in subclasses(cls) if each is not cls and not is_abstract(each)]
-        if not concrete and getattr(cls, "_is_protocol", False):
-            concrete = list(protocol_implementers(cls, self.importer.loaded.values()))
+        concrete = (each for each in subclasses(cls) if each is not cls and not is_abstract(each))
         return sorted(concrete, key=lambda each: each.__module__ not in names)

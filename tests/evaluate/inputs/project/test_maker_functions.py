@@ -398,30 +398,6 @@ def spoilt(x, config):
     what = config.nobody_knows.what  # ~SC302
     return x * what  # [batch, dim] ~unreached
 """,
-    # what a Protocol asks for, though it does not derive from it
-    "protocols.py": """
-from typing import NamedTuple, Protocol
-
-class Obstacle(Protocol):
-    center: Float[Array, "2"]  # ~unreached
-
-    def inside(self, point: Float[Array, "2"]) -> Float[Array, ""]: ...  # ~unreached
-
-class Ring(NamedTuple):
-    center: Float[Array, "2"]
-    radius: Float[Array, ""]
-
-    def inside(self, point: Float[Array, "2"]) -> Float[Array, ""]:
-        return jnp.linalg.norm(point - self.center) - self.radius
-
-class Unlike(NamedTuple):
-    center: Float[Array, "2"]  # ~unreached
-
-def distances(points: Float[Array, "n 2"], obstacle: Obstacle) -> Float[Array, "n"]:
-    shifted = points - obstacle.center  # [n, 2]
-    summed = shifted.sum(axis=0)  # [n] ~SC201
-    return jax.vmap(obstacle.inside)(points)
-""",
     "numbers.py": """
 def rollout(x, horizon):
     # x: [batch, dim]
