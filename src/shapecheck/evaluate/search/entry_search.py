@@ -19,7 +19,7 @@ from shapecheck.evaluate.inputs.synthesis.made_integers import (
     DIVIDING,
 )
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError, NotCalledError
-from shapecheck.evaluate.inputs.trials.choices import OWN_SIZES, as_assumption, is_case_key
+from shapecheck.evaluate.inputs.trials.choices import AS_MADE, OWN_SIZES, as_assumption, is_case_key
 from shapecheck.evaluate.inputs.trials.size_assignment import SQUARES, UNNAMED
 from shapecheck.evaluate.inputs.trials.trial import INDEPENDENT, CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.probes.recorder import Recorder
@@ -221,6 +221,9 @@ class EntrySearch:
         shown = self._errors_and_ties(found) or self._errors_of_no_guess(found)
         if shown:
             return tuple(self._result(outcome) for outcome in shown)
+        made = self._as_model_makes(found)
+        if made.ok:
+            return tuple(self._result(outcome) for outcome in made.ok)
         refused = find_refused(found.failed, self._call_spec, self.attempts) if self._accuses else None
         if refused is not None:
             return (self._result(found.failed[0]), self._result_of_refused(refused, found.failed[0]))
@@ -228,6 +231,22 @@ class EntrySearch:
         if deepest.failure is not None and deepest.failure.kind == "shape":
             deepest = dataclasses.replace(deepest, failure=dataclasses.replace(deepest.failure, kind="other"))
         return (self._result(deepest),)
+
+    def _as_model_makes(self, found: SearchResult) -> SearchResult:
+        """What evaluates where arguments that another method of the model makes, too, are as that one makes them.
+
+        Their annotations may leave open what only both methods together say: that a carry is as wide as the model.
+        """
+        first = found.failed[0]
+        options = first.bound_call.options.others if first.bound_call is not None else {}
+        ways = tuple((key, AS_MADE) for key, others in options.items() if AS_MADE in others)
+        if not ways:
+            return SearchResult()
+        trial = dataclasses.replace(
+            first.trial, choices=(*first.trial.choices, *ways), variant=0, substitution=INDEPENDENT
+        )
+        with self.attempts.apart(self._call_spec.attempts, self._call_spec.seconds):
+            return self._try(trial)
 
     def _along_paths(self, failed: Sequence[TrialOutcome]) -> Iterator[TrialOutcome]:
         """What runs along paths show that undetermined conditions choose: errors too, where one condition does."""

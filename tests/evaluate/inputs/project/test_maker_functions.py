@@ -313,6 +313,91 @@ def unsaid(dynamics, y):
     # y: [k] ~unreached
     return dynamics(y, y)  # [k] ~unreached
 """,
+    # a method of the same instance begins what others take: by its name, or by what it says that it gives
+    "own_methods.py": """
+from typing import NamedTuple, Tuple
+
+class Cell:
+    def __init__(self, width: int, heads: int):
+        self.width, self.heads = width, heads
+        self.w = jnp.zeros((width, width))
+
+    def initialize_carry(self, key):
+        return jnp.zeros((self.width,)), jnp.zeros((self.heads,))
+
+    def __call__(self, carry, x: Float[Array, "batch width"]):
+        h, g = carry
+        out = x @ self.w + h  # [batch, width]
+        kept = g * 2  # [heads]
+        return (out[0], kept)
+
+class State(NamedTuple):
+    position: jax.Array
+    other: object
+
+class World:
+    def __init__(self, n_agents: int):
+        self.n_agents = n_agents
+
+    def reset(self, key) -> Tuple[State, Float[Array, ""]]:
+        return State(jax.random.normal(key, (self.n_agents, 2)), {"goal": jnp.zeros(3)}), jnp.zeros(())
+
+    def step(self, state: State, action: Float[Array, "n_agents 2"]) -> Tuple[State, Float[Array, ""]]:
+        moved = state.position + action  # [n_agents, 2]
+        goal = state.other["goal"] + action.sum()  # shape: [3]
+        return State(moved, state.other), moved.sum()
+
+class Changing:
+    def __init__(self, width: int):
+        self.width = width
+
+    def reset_carry(self, carry, x):
+        # carry: [width] ~unreached
+        return carry * x[0]
+
+    def __call__(self, carry, x: Float[Array, "batch width"]):  # ~unreached
+        return carry["inner"] * x  # [batch, width] ~unreached
+""",
+    # settings have what is read off them, here and where a part is handed on, as a table of the project has it
+    "settings.py": """
+CONFIG = dict(
+    attention={"num_head": 4, "key_dim": 32, "gating": True, "orientation": "per_row"},
+    mlp=dict(width_factor=4, rate=0.1),
+    eps=1e-5,
+)
+
+class Attention:
+    def __init__(self, config, out_dim: int):
+        self.config = config
+
+    def __call__(self, x):
+        # x: [batch, seq, dim]
+        c = self.config
+        if c.orientation not in ("per_row", "per_column"):
+            raise ValueError(c.orientation)
+        w = jnp.zeros((x.shape[-1], c.num_head, c.key_dim))  # [dim, num_head, key_dim]
+        q = jnp.einsum("bsd,dhk->bshk", x, w)  # [batch, seq, num_head, key_dim]
+        return jax.nn.sigmoid(q) if c.gating else q  # [batch, seq, num_head, key_dim]
+
+def block(x, cfg):
+    # x: [batch, seq, dim]
+    q = Attention(cfg.attention, 3)(x)  # [batch, seq, heads, keys]
+    h = jnp.tile(x, cfg["mlp"].width_factor)  # [batch, seq, hidden]
+    return h / cfg.eps  # [batch, seq, hidden]
+
+def scaled(x, config):
+    # x: [batch, dim]
+    return jnp.zeros((config.n_bins, *x.shape)) * config.temperature  # [n_bins, batch, dim]
+
+def summed(x, config):
+    # x: [batch, dim], config: [dim]
+    return x + config  # [batch, dim]
+
+def spoilt(x, config):
+    # x: [batch, dim] ~unreached
+    what = config.nobody_knows.what  # ~SC302
+    return x * what  # [batch, dim] ~unreached
+""",
     "numbers.py": """
 def rollout(x, horizon):
     # x: [batch, dim]

@@ -26,9 +26,10 @@ from shapecheck.evaluate.inputs.facts.parameter_facts import (
     literal_text,
 )
 
-_ARRAY_ATTRIBUTES = frozenset(
+ARRAY_ATTRIBUTES = frozenset(
     {"shape", "ndim", "dtype", "T", "mT", "at", "astype", "reshape", "sum", "mean", "transpose"}
 )
+"""What is read off arrays, and hardly off anything else."""
 _KEEPING = frozenset({"asarray", "array", "astype", "stop_gradient", "lax_stop_gradient", "nan_to_num"})
 
 
@@ -122,11 +123,7 @@ class _Reader:
                 self._node(node)
 
     def _node(self, node: ast.expr) -> None:
-        if (
-            isinstance(node, ast.Attribute)
-            and node.attr in _ARRAY_ATTRIBUTES
-            and (fact := self._known.fact(node.value))
-        ):
+        if isinstance(node, ast.Attribute) and node.attr in ARRAY_ATTRIBUTES and (fact := self._known.fact(node.value)):
             fact.is_array = True
         elif isinstance(node, ast.Subscript):
             self._subscript(node)

@@ -49,6 +49,7 @@ _SIZE_LIKE = re.compile(
     r"outputs?|neurons|basis|components|nodes|edges|tokens|_in|_out|in_|out_|^d_|^n_|^num_|d_model|d_ff|^[a-z]$|^[A-Z]$)",
     re.IGNORECASE,
 )
+_SETTINGS = re.compile(r"(^|_)(config|cfg|conf|hparams|hps|args|opts|options|settings|flags)$")
 _COUNT = re.compile(r"^(n|num)_|_(size|dim)$|^(dim|axis|seed|stride|kernel_size)$")
 _REPEATS = re.compile(r"layers?$|depth$|heads?$|blocks$", re.IGNORECASE)
 _ACTIVATION = re.compile(
@@ -132,6 +133,11 @@ def may_replace(name: str) -> bool:
 def is_dtype(name: str) -> bool:
     """Whether a parameter of this name takes a dtype."""
     return name == "dtype" or name.endswith("_dtype")
+
+
+def is_settings(name: str) -> bool:
+    """Whether a parameter of this name takes a record of settings."""
+    return _SETTINGS.search(name) is not None
 
 
 def is_scalar(name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import collections.abc
 import dataclasses
@@ -212,6 +213,14 @@ def holds_anything(annotation: object) -> bool:
 def is_callable(annotation: object) -> bool:
     """Whether a type is that of functions."""
     return collections.abc.Callable in (annotation, typing.get_origin(annotation)) or annotation is Callable
+
+
+def holds_attributes(annotation: object) -> bool:
+    """Whether a class says nothing of what its instances hold: a namespace, or a table whose keys are attributes."""
+    if not isinstance(annotation, type) or isinstance(annotation, type(typing.Protocol)):
+        return False
+    is_table = any("__getattr__" in vars(each) for each in annotation.__mro__) and hasattr(annotation, "__getitem__")
+    return annotation in (types.SimpleNamespace, argparse.Namespace) or (is_table and hasattr(annotation, "keys"))
 
 
 def leaves_open(annotation: object) -> bool:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from shapecheck.evaluate.inputs.facts.parameter_facts import called_name
+from shapecheck.evaluate.inputs.facts.written_tables import written_tables
 
 _SHAPE_FIRST = frozenset({"zeros", "ones", "empty", "full", "ShapeDtypeStruct"})
 _SHAPE_SECOND = frozenset({"normal", "uniform", "randint", "bernoulli", "truncated_normal", "gumbel"})
@@ -62,6 +63,7 @@ class CallSites:
         self._texts: Sequence[CallingText] | None = None
         self._trees: dict[str, ast.Module | None] = {}
         self._found: dict[str, Sequence[CallValues]] = {}
+        self._written: dict[str, Sequence[Mapping[str, object]]] = {}
 
     def values(self, function: Callable[..., object], parameter: str) -> Sequence[object]:
         """The different values that calls give for a parameter, of those calls first that say most."""
@@ -75,6 +77,23 @@ class CallSites:
             if parameter in call and not any(_is_same(call[parameter], each) for each in found):
                 found.append(call[parameter])
         return found
+
+    def table(self, names: Collection[str]) -> Mapping[str, object]:
+        """The smallest table that is written out somewhere with all these names, as far as its values are known."""
+        if not names:
+            return {}
+        found: list[Mapping[str, object]] = []
+        for source in self._sources():
+            self._note(source.path)
+            if all(name in source.text for name in names):
+                found += [each for each in self._tables(source) if each.keys() >= set(names)]
+        return min(found, key=len, default={})
+
+    def _tables(self, source: CallingText) -> Sequence[Mapping[str, object]]:
+        if source.path not in self._written:
+            tree = self._tree(source)
+            self._written[source.path] = tuple(written_tables(tree)) if tree is not None else ()
+        return self._written[source.path]
 
     def _sources(self) -> Sequence[CallingText]:
         if self._texts is None:

@@ -3,7 +3,8 @@
 Plain JAX code keeps parameters and states in dicts and tuples, which nobody annotates. What makes them stands in the
 same file mostly, and says so: it returns a dict with the keys that are looked up, or what it returns is assigned to a
 variable of the parameter's name, or it is called after that, or after what uses it (`init_coupling` for
-`coupling_forward`). Here source is only read.
+`coupling_forward`). Classes have methods that do: `initialize_carry` for the `carry` of `__call__`, `reset() -> State`
+for `step(state: State)`. Here source is only read.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ import inspect
 import re
 import sys
 import types
+import typing
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Final
 
 from shapecheck.evaluate.inputs.facts.handed_parts import without_transformation
 from shapecheck.evaluate.inputs.facts.parameter_facts import is_variable
-from shapecheck.evaluate.inputs.facts.source_reads import note_module_read
+from shapecheck.evaluate.inputs.facts.runtime_annotations import MISSING, annotation_of, is_plain_array
+from shapecheck.evaluate.inputs.facts.source_reads import note_module_read, note_read
 
 _MOST_USERS = 12  # functions that are looked through for one parameter
 _DEPTH = 4  # functions that hand a parameter on to each other
@@ -33,6 +37,7 @@ _APPLYING = frozenset(
     {"apply", "forward", "fwd", "fn", "call", "predict", "step", "loss", "update", "block", "layer", "model", "batched"}
 )
 _INITIAL = r"(?:init|initial|initiali[sz]e)"
+_BEGINNING = r"(?:init|initial|initiali[sz]e|make|create|build|default|empty|reset|zero)"
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -68,6 +73,52 @@ def looks_up_keys(function: Callable[..., object], parameter: str) -> bool:
     """Whether a function looks something up in a parameter by texts: then that is no array."""
     return any(each.sure and each.part is None for each in makers_of(function, parameter))
 
+
+def own_makers(cls: type, function: Callable[..., object], parameter: str) -> Sequence[Maker]:
+    """The methods of a class that make what another one takes: by what they say that they give, or by their names.
+
+    Each is called with the instance. One that takes such a thing itself only changes it.
+    """
+    own = inspect.unwrap(function)
+    if not isinstance(own, types.FunctionType):
+        return ()
+    wanted = annotation_of(own, parameter, own.__annotations__.get(parameter, MISSING))
+    stem = parameter.rpartition("_")[2] if _HANDED_ABOUT.search(parameter) else parameter
+    by_name = re.compile(rf"_?{_BEGINNING}_(?:\w+_)?(?:{re.escape(parameter)}|{re.escape(stem)})")
+    found: dict[str, Maker] = {}
+    for name in dict.fromkeys(name for each in cls.__mro__ for name in vars(each)):
+        if not re.match(rf"_?{_BEGINNING}(?:_|$)", name) or name == own.__name__:
+            continue
+        method = inspect.getattr_static(cls, name)
+        inner = inspect.unwrap(method) if callable(method) else None
+        if not isinstance(inner, types.FunctionType) or getattr(inner, "__isabstractmethod__", False):
+            continue
+        note_read(inner)
+        given = annotation_of(inner, "return", inner.__annotations__.get("return", MISSING))
+        takes = {
+            name: annotation_of(inner, name, each.annotation)
+            for name, each in inspect.signature(inner).parameters.items()
+        }
+        if parameter in takes or (wanted not in _SILENT and wanted in takes.values()):
+            continue
+        part = _part_of(given, wanted)
+        if part is not None or by_name.fullmatch(name):
+            found[name] = Maker(method, None if part in (None, -1) else part)
+    return tuple(found.values())
+
+
+def _part_of(given: object, wanted: object) -> int | None:
+    """Which part of what a function gives is annotated as `wanted`, -1 for the whole; None if no one is."""
+    if wanted in _SILENT or wanted in _PLAIN or is_plain_array(wanted):
+        return None
+    if given == wanted:
+        return -1
+    parts = typing.get_args(given) if typing.get_origin(given) is tuple else ()
+    return parts.index(wanted) if parts.count(wanted) == 1 else None
+
+
+_SILENT: Final = (MISSING, Any, None)
+_PLAIN: Final = (bool, int, float, str, tuple, list, dict)  # of which there are many
 
 _Place = tuple[str, int]  # a name that is called, and which part of the tuple that it gives; -1 for the whole
 

@@ -8,14 +8,17 @@ import inspect
 import types
 import typing
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, Union
 
 import jax
+import numpy as np
 
 from shapecheck.evaluate.framework_protocol import (
     apply_variables,
 )
 from shapecheck.evaluate.inputs.facts import name_hints
+from shapecheck.evaluate.inputs.facts.attribute_reads import attribute_reads
 from shapecheck.evaluate.inputs.facts.body_shapes import BodyShape, unpacked_parts
 from shapecheck.evaluate.inputs.facts.called_models import called_models
 from shapecheck.evaluate.inputs.facts.handed_parts import goes_elsewhere, is_used, parts_of
@@ -30,6 +33,7 @@ from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     annotation_of,
     array_type,
     holds_anything,
+    holds_attributes,
     holds_plain_array,
     is_array_type,
     is_callable,
@@ -37,15 +41,18 @@ from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     signature_of,
 )
 from shapecheck.evaluate.inputs.facts.signature_facts import written_specs
+from shapecheck.evaluate.inputs.facts.written_tables import UNKNOWN
 from shapecheck.evaluate.inputs.project.call_sites import CallSites, WrittenArray
-from shapecheck.evaluate.inputs.project.maker_functions import looks_up_keys, makers_of
+from shapecheck.evaluate.inputs.project.maker_functions import Maker, looks_up_keys, makers_of, own_makers
 from shapecheck.evaluate.inputs.project.nested_arguments import classes_in
 from shapecheck.evaluate.inputs.synthesis.arrange_parts import arrange_parts
 from shapecheck.evaluate.inputs.synthesis.made_integers import AS_CALLED, DEFAULTS_KEPT, OVER_NONE
 from shapecheck.evaluate.inputs.synthesis.made_optimizer import MadeOptimizer
+from shapecheck.evaluate.inputs.synthesis.made_settings import made_settings
 from shapecheck.evaluate.inputs.synthesis.synthesise_instances import InstanceSynthesis
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError, ValueSynthesis
-from shapecheck.evaluate.inputs.trials.choices import ArgumentChoices, Keys, axes_text
+from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall
+from shapecheck.evaluate.inputs.trials.choices import AS_MADE, OTHERWISE, ArgumentChoices, Keys, axes_text
 from shapecheck.evaluate.inputs.trials.later_variables import LaterArgument
 from shapecheck.model import DocstringHint
 from shapecheck.model.parameter_parts import Part
@@ -54,6 +61,15 @@ from shapecheck.worker.messages.plans import ParameterSpec
 
 _PLAIN_TYPES: Final[Mapping[str, type]] = {each.__name__: each for each in (bool, float, int, str)}  # of docstrings
 _LAYERS = 3  # widths of a sequence of layers that is made up: two layers
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A model, the method of it that is called, and what evaluates a call so that nothing of it is observed."""
+
+    model: object
+    method: Callable[..., object]
+    build: Callable[[LazyCall], object]
 
 
 class ArgumentSources:
@@ -77,6 +93,7 @@ class ArgumentSources:
         self._keys, self._choices, self._hints, self._call_sites = keys, choices, hints, call_sites
         self._claimed = claimed
         self.took_from_calls = False
+        self.owner: Owner | None = None  # whose method it is that arguments are made for
         self.later: dict[str, LaterArgument] = {}  # variables that are made when a model asks for them
         self.described_parts: dict[str, str] = {}  # of arguments: what comments say of them
 
@@ -121,6 +138,13 @@ class ArgumentSources:
             role = optimizer_role(function, name)
             if role:
                 return MadeOptimizer() if role == "optimizer" else ()
+        if not is_key and not isinstance(described, ParameterSpec):
+            made = self._as_owner_makes(function, name, annotation)
+            if made is not MISSING:
+                return made
+            made = self._as_settings(function, name, annotation)
+            if made is not MISSING:
+                return made
         made = self._as_described(function, name, annotation, described)
         if made is not MISSING:
             return made
@@ -135,12 +159,79 @@ class ArgumentSources:
         try:
             return self._values.value(annotation, name, constructing=constructing)
         except CannotSynthesiseError as error:
-            if annotation in (MISSING, Any) and (made := self._make_undescribed(function, name, said, constructing)):
-                return made[0]
+            made = self._as_owner_makes(function, name, annotation, is_needed=True) if not is_key else MISSING
+            if made is not MISSING:
+                return made
+            if annotation in (MISSING, Any) and (found := self._make_undescribed(function, name, said, constructing)):
+                return found[0]
             if not constructing and not self._instances.is_building and apply_variables():
                 self.later[name] = LaterArgument(name, error)
                 return self.later[name]
             raise
+
+    def _as_owner_makes(
+        self, function: Callable[..., object], name: str, annotation: object, *, is_needed: bool = False
+    ) -> object:
+        """What another method of the same model makes for this one, or MISSING: of a class of the user's at last.
+
+        The fields of that may say more than the other method's own arguments, which are made up. It is `is_needed`
+        where nothing else makes it.
+        """
+        owner = self.owner
+        if owner is None or owner.method is not function:
+            return MISSING
+        makers = own_makers(type(owner.model), function, name)
+        if not makers:
+            return MISSING
+        ways = (AS_MADE, OTHERWISE) if is_needed or leaves_open(annotation) else (OTHERWISE, AS_MADE)
+        if not is_needed and self._choices.way(self._values.place(name), ways) == OTHERWISE:
+            return MISSING
+        first = self._integers.invention % len(makers)
+        tried = (self._made_by_owner(owner, each, name) for each in (*makers[first:], *makers[:first]))
+        return next((made for made in tried if made is not MISSING), MISSING)
+
+    def _made_by_owner(self, owner: Owner, maker: Maker, name: str) -> object:
+        """What one method of the model makes, abstractly; MISSING if it cannot be called, or raises."""
+        try:
+            call = self._instances.made_by_method(owner.model, maker, name)
+            made = owner.build(call)
+        except Exception:  # of the user's code, or nothing says what the method takes
+            return MISSING
+        self._values.invent("value", name, f"what {maker.function.__name__}() makes")
+        return made if all(map(_is_plain_leaf, jax.tree_util.tree_leaves(made))) else call
+
+    def _as_settings(self, function: Callable[..., object], name: str, annotation: object) -> object:
+        """Settings with what the code reads off them, or MISSING if it reads nothing or they are of some class."""
+        if not (annotation in (MISSING, Any, dict) or holds_attributes(annotation)):
+            return MISSING
+        reads = attribute_reads(function, name) if name_hints.is_settings(name) else {}
+        if not reads:
+            return MISSING
+        table = self._call_sites.table(reads)
+        if annotation is dict and not table:  # of which nobody says that its keys are settings
+            return MISSING
+        made = made_settings(
+            reads,
+            table,
+            self._written_size,
+            self._setting_by_name,
+        )
+        self._values.invent("value", name, "settings as the project writes them" if table else "made-up settings")
+        return made
+
+    def _written_size(self, name: str, size: int) -> int:
+        """An integer of written settings: as a default, it is kept only in some constructions."""
+        if self._integers.variant in (DEFAULTS_KEPT, AS_CALLED) or not name_hints.may_replace(name):
+            return size
+        self._integers.defaults_replaced = True
+        return self._integers.choose(name)
+
+    def _setting_by_name(self, name: str) -> object:
+        """A setting of which nothing is written: by its name; UNKNOWN if that does not tell."""
+        try:
+            return self._values.value(MISSING, name, constructing=True)
+        except CannotSynthesiseError:
+            return name_hints.number(name) if name_hints.is_scalar(name) else UNKNOWN
 
     def _over_default(self, name: str, annotation: object, default: object, constructing: bool) -> object:
         """An integer in the place of a default, or MISSING.
@@ -324,6 +415,11 @@ class ArgumentSources:
             return annotation
         hint = self._hints(function).get(parameter.name)
         return _PLAIN_TYPES.get(hint.type, MISSING) if hint is not None else MISSING
+
+
+def _is_plain_leaf(value: object) -> bool:
+    """Whether a leaf of what was made abstractly holds nothing of that evaluation."""
+    return isinstance(value, (jax.ShapeDtypeStruct, np.ndarray, np.generic, bool, int, float, str))
 
 
 def _is_open(annotation: object) -> bool:

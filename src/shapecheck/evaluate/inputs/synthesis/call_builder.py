@@ -63,6 +63,7 @@ from shapecheck.evaluate.inputs.project.user_examples import (
     read_argument,
     shapes_in,
 )
+from shapecheck.evaluate.inputs.synthesis.argument_sources import Owner
 from shapecheck.evaluate.inputs.synthesis.construct_models import Instance, Models
 from shapecheck.evaluate.inputs.synthesis.later_results import LaterResults
 from shapecheck.evaluate.inputs.synthesis.made_integers import DEFAULTS_KEPT, DESCENDING, DIVIDING
@@ -383,6 +384,8 @@ class CallBuilder:
             replaced = {n: synthesis.integers.choose(n) for n, _ in defaults if default_key(n) in dict(trial.choices)}
             replaced.update((n, 1) for n in missing_parameters(function, known) if one_key(n) in dict(trial.choices))
             given = {"state": None} if first and takes_state(function, model) else {}
+            if instance is not None and not isinstance(model, LazyCall):
+                synthesis.sources.owner = Owner(model, function, self._build_unseen)
             args, kwargs = synthesis.arguments(
                 function, described, {**given, **replaced, **statics}, body, skip=len(first)
             )
@@ -430,6 +433,11 @@ class CallBuilder:
             takes_values=True,
             alternatives=_alternatives(described.values()),
         )
+
+    def _build_unseen(self, call: LazyCall) -> object:
+        """What a call gives, abstractly: what it shows on the way is nothing that was asked for."""
+        with self.recorder.pause():
+            return abstract_call.build(call)
 
     def _init(self, init: Mapping[str, object] | None, trial: Trial) -> dict[str, object]:
         """What a constructor is given. Raises CannotSynthesiseError for an integer that none takes."""

@@ -6,7 +6,7 @@ import inspect
 import operator
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from shapecheck.evaluate.framework_protocol import is_abstract, model_classes, module_name, pytree_classes
 from shapecheck.evaluate.inputs.facts import name_hints
@@ -146,27 +146,43 @@ class InstanceSynthesis:
             return made
         return MISSING
 
+    def made_by_method(self, model: object, maker: Maker, name: str) -> Any:
+        """What a method of a model makes, of made-up arguments."""
+        method = maker.function.__name__
+        call = self._call(getattr(model, method), name)
+        return _part_of(LazyCall(_call_method, [model, method, *call.args], call.kwargs), maker.part)
+
     def _made_by(self, maker: Maker, name: str) -> object:
         """What a function of the project makes of made-up arguments."""
         function = maker.function
         if isinstance(function, type):
-            made = self.instance(function, name)
-        elif function in self._building or len(self._building) >= _DEPTH:
+            return _part_of(self.instance(function, name), maker.part)
+        return _part_of(self._call(function, name), maker.part)
+
+    def _call(self, function: Callable[..., object], name: str) -> LazyCall:
+        """A call of what makes the argument `name`, with made-up arguments of its own."""
+        if function in self._building or len(self._building) >= _DEPTH:
             raise CannotSynthesiseError(f"`{name}` is made of itself")
-        else:
-            self._building.append(function)
-            before = set(self._integers.chosen)
-            try:
-                with self._integers.within(name, is_config=False):
-                    descriptions = self._described(function)
-                    body = body_shapes(function, descriptions)
-                    positional, named = self._arguments(function, descriptions, {}, body, constructing=True)
-                sizes = sorted(each for each in self._integers.chosen.keys() - before if not name_hints.is_fixed(each))
-                self.sizes.update({f"{name}.{each}": self._integers.chosen[each] for each in sizes})
-                made = LazyCall(function, positional, named)
-            finally:
-                self._building.pop()
-        return made if maker.part is None else LazyCall(operator.itemgetter(maker.part), [made], {})
+        self._building.append(function)
+        before = set(self._integers.chosen)
+        try:
+            with self._integers.within(name, is_config=False):
+                descriptions = self._described(function)
+                body = body_shapes(function, descriptions)
+                positional, named = self._arguments(function, descriptions, {}, body, constructing=True)
+            sizes = sorted(each for each in self._integers.chosen.keys() - before if not name_hints.is_fixed(each))
+            self.sizes.update({f"{name}.{each}": self._integers.chosen[each] for each in sizes})
+            return LazyCall(function, positional, named)
+        finally:
+            self._building.pop()
+
+
+def _part_of(made: Any, part: int | None) -> Any:
+    return made if part is None else LazyCall(operator.itemgetter(part), [made], {})
+
+
+def _call_method(model: object, method: str, /, *args: object, **kwargs: object) -> object:
+    return getattr(model, method)(*args, **kwargs)
 
 
 def is_silent(cls: type) -> bool:

@@ -18,6 +18,8 @@ Choices = tuple[tuple[str, str], ...]
 """Arguments, by place and kind, and what was chosen for each: `("self.logits value", "given")`."""
 
 GIVEN: Final = "given"
+AS_MADE: Final = "as the model makes it"
+OTHERWISE: Final = "otherwise"
 OTHER_SIZE: Final = "another size"
 OWN_SIZES: Final = ("each instance sizes", "its own sizes")
 """The choice that each of several instances of one class has sizes of its own, as its fields may."""
@@ -136,6 +138,10 @@ class ArgumentChoices:
     def member(self, place: str, members: tuple[str, ...]) -> str:
         """One of the members of a union of arrays that have different numbers of axes."""
         return self._choose(f"{place} member", members[0], members[1:])
+
+    def way(self, place: str, ways: tuple[str, str]) -> str:
+        """How an argument is made that another method of the model makes, too."""
+        return self._choose(f"{place} way", ways[0], ways[1:])
 
     def length(self, place: str, usual: int, others: tuple[int, ...]) -> int:
         """How long a sequence is of which nobody says that."""
