@@ -337,6 +337,13 @@ def test_a_shape_far_into_a_sentence_is_not_sure(read):
     assert not claim.sure
 
 
+@pytest.mark.parametrize("formula", [":math:`h_0 = c_0 = 0 + 0`", "``self.hidden(x) + self.cell (y)``"])
+def test_a_formula_in_a_sentence_is_one_word_of_it(read, formula):
+    lead = f"The initial hidden and cell states {formula}, each with"
+    (claim,) = read(f'def f(x):\n    r"""F.\n\n    Args:\n        x: {lead} shape :math:`(b, t)`.\n    """\n').claims
+    assert claim.sure
+
+
 RESULTS = '''
 def f(x):
     """Do it.

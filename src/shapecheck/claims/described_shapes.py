@@ -96,6 +96,7 @@ _IS_FUNCTION = re.compile(
 )
 _KINDS = frozenset({"tuple", "Tuple"})  # what stands above the list of results, and is none of them
 _LONG_WAY = 12  # words between the start of the sentence and the shape
+_QUOTED = re.compile(r"(?::\w+:)?`+[^`]+`+")  # a formula or a piece of code, which is one word of the sentence
 
 
 @dataclass(frozen=True)
@@ -382,8 +383,8 @@ def _of_value(
     aside = _ASIDE.search(before)
     if is_return and aside is not None and elements and all(elements) and aside.group(1) not in elements:
         return  # "For the caller's `x` (shape (b, t)), ..." is not about what is returned
-    plainly = len(before.split()) <= _LONG_WAY and not _SELDOM.search(before) and not _SELDOM.search(after)
-    plainly = plainly and not leaves_axes_out(after)
+    near = len(_QUOTED.sub("x", before).split()) <= _LONG_WAY
+    plainly = near and not _SELDOM.search(before) and not _SELDOM.search(after) and not leaves_axes_out(after)
     for segment in segments:
         for bracket in segment.shapes:
             yield DescribedShape(bracket, plainly and not _SPOILERS.search(after), container and not part, part)

@@ -33,6 +33,9 @@ _EMPTY = re.compile(r"(?<![\w.])0(?![\w.])")
 _HOLDS_NOTHING = re.compile(
     r"\bempty (?:axis|array|sequence)|zero-size array|need at least one array|\((?:\d+, ?)*0[,)]", re.IGNORECASE
 )
+# A size below 0 is about which of two numbers is larger, where sizes that are made up have an order that nobody gave
+# them, or about a module's variable that stands at -1 until a call sets it.
+_IS_NEGATIVE = re.compile(r"must have every element be nonnegative|negative dimensions|greater than or equal to zero")
 _NUMBERS = re.compile(r"\d+")
 _SQUEEZED = re.compile(r"size not equal to one, got shape=\(([\d, ]*)\) and dimensions=\(([\d, ]*)\)")
 # A message that names a dtype, if only that of an array whose shape does not fit; and one that is about dtypes alone,
@@ -100,6 +103,8 @@ class CodeErrors:
         if any(o.failure is None or o.failure.kind != "shape" for o in failed):
             return None
         if self._call_spec.open_ranks and (not self.persists or any(o.has_made_values() for o in failed)):
+            return None
+        if any(o.failure is not None and _IS_NEGATIVE.search(o.failure.message) for o in failed):
             return None
         if any(map(self._is_of_nothing, failed)) or self._is_next_to_open(failed[0]) or self._squeezes_open(failed[0]):
             return None

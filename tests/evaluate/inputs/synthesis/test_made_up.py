@@ -492,6 +492,41 @@ class Detector(eqx.Module):
 """
 
 
+BELOW_ZERO = """
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+levels: int = -1
+
+
+def prepare(depth: int) -> None:
+    global levels
+    levels = depth
+
+
+def allocate(columns: int):
+    state = jnp.full((columns, levels), jnp.nan)  # shape: (columns, levels)  ~unreached
+    return state
+
+
+def pad(x: Float[Array, "short"], y: Float[Array, "long"]) -> Float[Array, "long"]:
+    return jnp.concatenate([x, jnp.zeros((y.shape[0] - x.shape[0],))])
+
+
+def pad_other(y: Float[Array, "long"], x: Float[Array, "short"]) -> Float[Array, "long"]:
+    return jnp.concatenate([x, jnp.zeros((y.shape[0] - x.shape[0],))])
+
+
+def join(x: Float[Array, "b n"], y: Float[Array, "m"]) -> Float[Array, "b n"]:  ~unreached
+    return x + jnp.full((y.shape[0],), 0.0)  ~SC305
+"""
+
+
+def test_a_size_below_zero_is_about_an_order_that_nobody_gave(check_folder) -> None:
+    marked = check_folder({"below_zero.py": BELOW_ZERO}).cases["below_zero.py"]
+    assert [each for each in dict.fromkeys(marked.actual) if each[1] != "SC302"] == marked.expected, marked.details
+
+
 def test_an_instance_that_holds_no_data_yet_proves_nothing(check_folder) -> None:
     marked = check_folder({"holds_nothing.py": HOLDS_NOTHING}).cases["holds_nothing.py"]
     assert [each for each in dict.fromkeys(marked.actual) if each[1] != "SC302"] == marked.expected, marked.details
