@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType, ModuleType
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import jax
 
@@ -69,7 +69,7 @@ def _look_into(owner: object, names: Mapping[str, object]) -> _Namespace:
             continue  # nearly all of them
         caches += _find_caches(value)
         if is_module and issubclass(type(value), type) and vars(value).get("__module__") == names.get("__name__"):
-            classes.append(value)
+            classes.append(cast("type", value))
     _seen[id(owner)] = found = _Namespace(values, caches, classes)
     return found
 
