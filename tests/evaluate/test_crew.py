@@ -39,3 +39,38 @@ def test_the_number_of_workers_makes_no_difference(tmp_path: Path, monkeypatch: 
     assert {finding.code for finding in reports[0].findings} >= {"SC201", "SC203"}
     assert reports[1] == reports[0]
     assert reports[2] == reports[0]
+
+
+ENDS = "import os\n\n\ndef end(x: Float[Array, 'n']) -> Float[Array, 'n']:\n    os._exit(3)\n"
+REST = "\n\ndef same(x: Float[Array, 'n']) -> Float[Array, 'n']:\n    return x\n"
+TYPES = "from jaxtyping import Array, Float\n"
+
+
+def test_no_worker_takes_over_for_which_the_imports_leave_no_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "slow.py").write_text(f"import time\n{TYPES}{ENDS}{REST}\ntime.sleep(5)\n")
+    started: list[object] = []
+    start = worker_client.Worker.__init__
+
+    def count(self: worker_client.Worker, *args: object, **kwargs: object) -> None:
+        started.append(self)
+        start(self, *args, **kwargs)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(worker_client.Worker, "__init__", count)
+    monkeypatch.chdir(tmp_path)
+    report = check([Path()], replace(load([Path()]), jobs=1, budget=9.0, cache=False))
+    assert len(started) == 1
+    assert any("--budget" in each.reason for each in report.unreached)
+
+
+def test_a_module_that_cannot_be_imported_is_not_tried_by_the_next_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = f"with open({str(tmp_path / 'imported')!r}, 'a') as out:\n    out.write('x')\n"
+    (tmp_path / "broken.py").write_text(f"{TYPES}{note}{REST}\n1 / 0\n")
+    (tmp_path / "model.py").write_text(f"{TYPES}{ENDS}{REST}")
+    monkeypatch.chdir(tmp_path)
+    report = check([Path()], replace(load([Path()]), jobs=1, cache=False))
+    assert [(each.path, each.line) for each in report.verified] == [("model.py", 9), ("model.py", 9)]
+    assert (tmp_path / "imported").read_text() == "x"

@@ -9,15 +9,18 @@ it, a claim without the reading that has the mapped axes in front), and nothing 
 from __future__ import annotations
 
 import contextlib
+import enum
 import functools
 import linecache
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
-from types import FrameType
+from types import FrameType, FunctionType, ModuleType
 from typing import Any
+
+import numpy as np
 
 _MOST = 64  # tracers around each other
 
@@ -329,6 +332,84 @@ def keep_debug_hook() -> Iterator[None]:
     finally:
         for state, update in zip(states, found, strict=True):
             setattr(state, _LOCAL_HOOK, update)
+
+
+def keep_own_traces(is_probed: Callable[[Mapping[str, object]], bool]) -> None:
+    """A monkeypatch for good: what JAX has traced of its own functions outlives `jax.clear_caches`.
+
+    Most of the time of an evaluation with empty caches goes into tracing `jnp.var`, `jax.random.uniform` and their like
+    once more. Kept is what runs none of the user's code, and cannot depend on any: functions of JAX's modules without
+    variables of an outer function (save in modules that `is_probed`, by their names), called with sizes that are
+    numbers, containers of Python's own and simple static arguments; and what JAX derives from the operations of a
+    trace, which goes when the trace does. Where a version has other names, nothing is kept.
+    """
+    jitting, util = sys.modules.get("jax._src.pjit"), sys.modules.get("jax._src.util")
+    ask, entry = getattr(jitting, _TRACES, None), getattr(jitting, "InferParamsCacheEntry", None)
+    make_cache = getattr(util, "weakref_lru_cache", None)
+    if not isinstance(jitting, ModuleType) or not isinstance(util, ModuleType) or not (ask and entry and make_cache):
+        return
+
+    def begin_entry(function: object, *args: object) -> object:
+        return entry()
+
+    kept = make_cache(begin_entry)
+    register = vars(util).get(_REGISTER)
+    if isinstance(register, MutableMapping):
+        for cache, described in list(register.items()):  # such as "<function _dce_jaxpr at 0x7f>"
+            if cache is kept or not _DERIVED.isdisjoint(str(described).split()):
+                del register[cache]
+
+    @functools.wraps(ask, updated=())
+    def ask_kept(function: Any, info: object, signature: object, avals: Any, *args: object) -> object:
+        own = _is_own_function(function, is_probed) and _is_plain_signature(signature) and all(map(_is_sized, avals))
+        return (kept if own else ask)(function, info, signature, avals, *args)
+
+    for name in ("cache_clear", "cache_info", "evict_weakref"):
+        if hasattr(ask, name):
+            setattr(ask_kept, name, getattr(ask, name))
+    setattr(jitting, _TRACES, ask_kept)
+
+
+_TRACES = "_infer_params_cached"
+_REGISTER = "_caches"  # of all that `jax.clear_caches` empties, with what each is for
+_DERIVED = frozenset({"_linearize_jaxpr", "_transpose_jaxpr_fancy", "_dce_jaxpr", "_prune_jaxpr_outputs"})
+"""Caches that go by the operations of a trace, and hold them weakly."""
+_SIMPLE = (type(None), bool, int, float, complex, str, bytes, np.dtype, np.generic, enum.Enum)
+_CONTAINERS = (tuple, list, dict, type(None))
+_TYPES_FROM = frozenset({"builtins", "jax", "ml_dtypes", "numpy"})
+
+
+def _is_own_function(function: object, is_probed: Callable[[Mapping[str, object]], bool]) -> bool:
+    if type(function) is not FunctionType or function.__closure__ is not None:
+        return False
+    names = function.__globals__
+    return str(names.get("__name__", "")).startswith(_PRIVATE) and not is_probed(names)
+
+
+def _is_plain_signature(signature: Any) -> bool:
+    statics = getattr(signature, "static_args", (object(),))
+    return all(map(_is_simple, statics)) and all(map(_is_plain_tree, signature.dynamic_arg_treedefs))
+
+
+def _is_simple(value: object) -> bool:
+    """Whether a static argument can call nothing of the user's, and is no size that is only a symbol."""
+    if isinstance(value, type):
+        return value.__module__.partition(".")[0] in _TYPES_FROM
+    if isinstance(value, (tuple, list, frozenset)):
+        return all(map(_is_simple, value))
+    return isinstance(value, _SIMPLE)
+
+
+def _is_plain_tree(tree: Any) -> bool:
+    """Whether a structure is made of containers of Python's own."""
+    if tree.num_nodes == 1 and tree.num_leaves == 1:
+        return True
+    node = tree.node_data()
+    return (node is None or node[0] in _CONTAINERS) and all(map(_is_plain_tree, tree.children()))
+
+
+def _is_sized(aval: Any) -> bool:
+    return type(aval).__module__.startswith(_PRIVATE) and all(type(size) is int for size in getattr(aval, "shape", "?"))
 
 
 def has_computed() -> bool:

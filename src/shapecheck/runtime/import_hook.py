@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any, cast
 
 from shapecheck.evaluate.framework_protocol import module_names
@@ -189,6 +189,13 @@ class OwnFile:
     def tree(self, source: bytes, names: dict[str, object]) -> ast.Module | None:
         """The probed syntax tree."""
         return self.probing.tree(source, self.file, names)
+
+    def recall(self, source: bytes, names: dict[str, object]) -> CodeType | None:
+        """None: a program imports each file once."""
+        return None
+
+    def keep(self, source: bytes, code: CodeType) -> None:
+        """Nothing is kept."""
 
     def execute(self, module: ModuleType, run: Callable[[ModuleType], None]) -> None:
         """Run the module."""

@@ -292,6 +292,7 @@ class _SharedPreparation(Generic[_Task]):
         self._history: tuple[str, ...] = ()
         self.count_remaining, self.take = phase.count_remaining, phase.take
         self.perform, self.on_worker_end = phase.perform, phase.on_worker_end
+        self.is_worth_another = phase.is_worth_another
 
     def prepare(self, worker: WorkerHandle) -> bool:
         """Prepare the first, and give its history to the others."""

@@ -38,7 +38,8 @@ from shapecheck.worker.worker_client import RequestTimeoutError, WorkerEndedErro
 _USERS = ("example", "config", "script")  # what the user asked for is never cut
 _SQUEEZED = 0.5  # the part of its time after which an entry may have left out something for want of more
 _LEAST = 2.0  # seconds that an entry, or an import, gets which is begun at all
-_OF_PROGRAMS, _OF_PROGRAM = 0.3, 0.1  # of the time that libraries leave: to import all programs, and one of them
+_OF_PROGRAMS, _OF_PROGRAM = 0.3, 0.1  # of the time that libraries leave, at most: to import all programs, and one
+_LEAST_OF_PROGRAMS = 0.05  # of it, if next to nothing is claimed in them
 _OF_ENTRY = 0.25  # of the time that is left, where many entries wait
 CUT = "the time for the whole run was over (--budget)"
 """Why something was not evaluated."""
@@ -72,6 +73,8 @@ class EntryPhase:
         self.modules: dict[str, tuple[Evaluation, ...]] = {}
         self.loaded: set[str] = set()
         self.entries: tuple[EntryPlan, ...] | None = None
+        self._importing = 0.0  # seconds that it took to make the first worker ready
+        self._failed: set[str] = set()  # modules that cannot be imported
         self.next = self.accepted = 0
         self.results: dict[int, tuple[Evaluation, ...]] = {}
         self.runs: list[tuple[Evaluation, ...]] = []
@@ -126,8 +129,8 @@ class EntryPhase:
 
     def prepare(self, worker: WorkerHandle) -> bool:
         """Import all modules, and list what can be evaluated."""
-        conduct = self.conduct
-        to_import = [p for p in conduct.plans if p.path in conduct.to_import]
+        conduct, began = self.conduct, time.monotonic()
+        to_import = [p for p in conduct.plans if p.path in conduct.to_import and self._has_use(p)]
         # Programs last, of these the tests, which were evaluated before: some compute for long when they are imported.
         ordered = sorted(to_import, key=lambda each: (is_program(each.path), is_test_file(each.path)))
         programs = [plan for plan in ordered if is_program(plan.path)]
@@ -135,8 +138,9 @@ class EntryPhase:
         for plan in ordered:
             if programs and plan is programs[0] and len(programs) < len(ordered):
                 now = time.monotonic()  # what the libraries hold is to be evaluated in most of what is left
-                longest = (self.deadline - now) * _OF_PROGRAM
-                until = now + (self.deadline - now) * _OF_PROGRAMS
+                share = max(_count_sites(programs) / max(_count_sites(ordered), 1), _LEAST_OF_PROGRAMS)
+                longest = (self.deadline - now) * min(share, _OF_PROGRAM)
+                until = now + (self.deadline - now) * min(share, _OF_PROGRAMS)
             if plan.file in conduct.culprits:
                 continue
             if not self._import(worker, plan, min(until, time.monotonic() + longest)):
@@ -159,8 +163,29 @@ class EntryPhase:
                     known = (entry for entry in conduct.memory.known_entries if entry.key not in listed)
                     entries = (*entries, *(e for e in known if e.path in late and self._recall(e) is not None))
                 self._list(entries)
+                self._importing = time.monotonic() - began
                 conduct.total = max(conduct.total, conduct.steps + len(entries) - len(self.left))
         return True
+
+    def _has_use(self, plan: ModulePlan) -> bool:
+        """Whether a worker has to import a module: the next one need not try again what failed, or ran to its end."""
+        if self.entries is None or plan.path not in self.loaded:
+            return True
+        waiting = {entry.path for entry in self.entries[self.next :]}
+        return plan.path not in self._failed and (plan.path in waiting or not is_program(plan.path))
+
+    def is_worth_another(self) -> bool:
+        """Whether there is time to import all modules once more, for what is left."""
+        if self.entries is None or time.monotonic() + self._importing < self.deadline:
+            return True
+        waiting = self.entries[self.next :]
+        return any(entry.origin in _USERS and entry.key not in self.left for entry in waiting)
+
+    def leave_out_rest(self) -> None:
+        """Leave out what no worker has taken, since none was worth its start."""
+        for index in range(self.next, len(self.entries or ())):
+            if index not in self.results:
+                self._leave_out(index)
 
     def _blame(self, error: WorkerEndedError | RequestTimeoutError) -> bool:
         """Leave out the module that ended the worker, or took too long, if it was not left out before."""
@@ -311,6 +336,7 @@ class EntryPhase:
                 self.conduct.result.troubles.append(Trouble("SC303", plan.path, each.line, name, reason, partial=True))
 
     def _note_unloaded(self, plan: ModulePlan, code: str, reason: str, line: int = 1) -> None:
+        self._failed.add(plan.path)
         if plan.path not in self.loaded:
             self.conduct.result.troubles.append(Trouble(code, plan.path, line, plan.name, reason))
         self.loaded.add(plan.path)
@@ -383,6 +409,10 @@ class EntryPhase:
 def _is_sound(evaluation: Evaluation) -> bool:
     """Whether it rests on nothing invented: what contradicts a claim in it is a contradiction."""
     return weakest(evaluation.assumptions) != "invented"
+
+
+def _count_sites(plans: Iterable[ModulePlan]) -> int:
+    return sum(len(plan.sites) for plan in plans)
 
 
 def unseen_paths(plans: Iterable[ModulePlan]) -> dict[FunctionKey, set[Point | int]]:

@@ -34,6 +34,9 @@ class Phase(Protocol[_Task]):
     def on_worker_end(self, task: _Task, error: WorkerEndedError) -> None:
         """Keep that a task ended the worker."""
 
+    def is_worth_another(self) -> bool:
+        """Whether another worker, in the place of one that has ended, can do some of what is left."""
+
     def finish(self, worker: WorkerHandle) -> None:
         """Let a worker go that nothing is left for."""
 
@@ -115,6 +118,9 @@ class WorkerPool:
                     self._enlist(phase)
                     lead = False
                 if self._serve(phase, current):
+                    return
+            with self.lock:
+                if not phase.is_worth_another():
                     return
 
     def _serve(self, phase: Phase[_Task], worker: WorkerHandle) -> bool:

@@ -149,6 +149,7 @@ class Supervisor:
         self._entries = entries = EntryPhase(conduct, deadline, general, tested, result.runs, self.shard)
         if not entries.settle() and not self._evaluate_phase(entries, self._spare):
             entries.give_up("it could not be evaluated: the error is shown at the end")
+        entries.leave_out_rest()
         result.python = self.python
         result.runs = entries.after(result.runs)
         self._keep()

@@ -258,6 +258,10 @@ class TestPhase:
         """How many tests wait."""
         return len(self.waiting)
 
+    def is_worth_another(self) -> bool:
+        """Always: who collects again knows how much time is left."""
+        return True
+
     def take(self) -> str | None:
         """The next test, if there is time for it."""
         if not self.waiting:

@@ -6,10 +6,12 @@ what depends on it, and what it gave under an earlier trace holds tracers that b
 
 from __future__ import annotations
 
+import operator
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import FunctionType, ModuleType
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import jax
 
@@ -24,6 +26,22 @@ class _Cache(Protocol):
     def cache_clear(self) -> None: ...
 
 
+@dataclass(frozen=True)
+class _Namespace:
+    """What a module or a class bound when it was last looked at: caches among it, and classes of the module's own."""
+
+    values: Sequence[object]
+    caches: Sequence[_Cache]
+    classes: Sequence[type]
+
+    def is_as_before(self, values: Sequence[object]) -> bool:
+        """Whether it binds the same objects now."""
+        return len(values) == len(self.values) and all(map(operator.is_, values, self.values))
+
+
+_seen: dict[int, _Namespace] = {}  # by id: if another object has it by now, it binds others
+
+
 def forget() -> None:
     """Empty JAX's caches, and those that `functools` keeps for functions and methods of modules with probes."""
     jax.clear_caches()
@@ -31,13 +49,29 @@ def forget() -> None:
         names = vars(module) if issubclass(type(module), ModuleType) else {}
         if HANDLE not in names:
             continue
-        for value in list(names.values()):
-            owned = issubclass(type(value), type) and vars(value).get("__module__") == names.get("__name__")
-            for part in (value, *(list(vars(value).values()) if owned else ())):
-                if type(part) in _PLAIN or (type(part) is FunctionType and not part.__dict__):
-                    continue  # nearly all of them, and this is done before each evaluation
-                for cached in _find_caches(part):
-                    cached.cache_clear()
+        found = _look_into(module, names)
+        for each in (found, *(_look_into(cls, vars(cls)) for cls in found.classes)):
+            for cached in each.caches:
+                cached.cache_clear()
+
+
+def _look_into(owner: object, names: Mapping[str, object]) -> _Namespace:
+    """What the names of a module or class are bound to: this is done before each evaluation, and seldom changes."""
+    values = list(names.values())
+    before = _seen.get(id(owner))
+    if before is not None and before.is_as_before(values):
+        return before
+    caches: list[_Cache] = []
+    classes: list[type] = []
+    is_module = issubclass(type(owner), ModuleType)
+    for value in values:
+        if type(value) in _PLAIN or (type(value) is FunctionType and not value.__dict__):
+            continue  # nearly all of them
+        caches += _find_caches(value)
+        if is_module and issubclass(type(value), type) and vars(value).get("__module__") == names.get("__name__"):
+            classes.append(cast("type", value))
+    _seen[id(owner)] = found = _Namespace(values, caches, classes)
+    return found
 
 
 def _find_caches(value: Any) -> Iterator[_Cache]:

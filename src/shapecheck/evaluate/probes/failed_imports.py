@@ -90,9 +90,13 @@ class FailedImports:
         if name in self._uninstalled:
             yield _UninstalledProject(name)
 
+    def lines_in(self, file: str) -> Set[int]:
+        """Where the statements of a file stand that are replaced."""
+        return frozenset(self._lines.get(os.path.realpath(file), ()))
+
     def replace_in(self, tree: ast.Module, file: str) -> ast.Module:
         """The tree of a file with the statements that failed replaced."""
-        lines = self._lines.get(os.path.realpath(file), set())
+        lines = self.lines_in(file)
         return _Replacement(lines).replace(tree) if lines else tree
 
     def serve(self, module: ModuleType, file: str) -> None:

@@ -14,7 +14,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import FrameType, ModuleType
+from types import CodeType, FrameType, ModuleType
 
 from shapecheck.evaluate.global_state import GlobalState
 from shapecheck.evaluate.probes import disable_typecheckers
@@ -58,6 +58,7 @@ class PlanImporter(importlib.abc.MetaPathFinder):
         self.damage = damage
         self.loaded: dict[str, ModuleType] = {}  # by file
         self.executing: list[str] = []
+        self.compiled: dict[str, _CompiledFile] = {}  # by file
         self.failed_imports = FailedImports(lambda: bool(self.executing))
         self.refused_to: set[str] = set()  # files whose bodies imported a culprit, directly or not
         self.aside: dict[str, dict[str, ModuleType]] = {}
@@ -243,6 +244,14 @@ def _left_behind(package: str) -> dict[str, ModuleType]:
 
 
 @dataclass(frozen=True)
+class _CompiledFile:
+    """The code of a file with its probes, and all that it was made from."""
+
+    code: CodeType
+    made_from: tuple[object, ...]
+
+
+@dataclass(frozen=True)
 class PlannedFile:
     """One file that is imported to be checked, or beside such files."""
 
@@ -265,11 +274,32 @@ class PlannedFile:
         _note_lines(plan.file, source)
         tree = instrument(source, plan.file, plan.scopes, plan.sites)
         tree = importer.failed_imports.replace_in(tree, plan.file)
+        self._name_probes(names)
+        return with_steps(tree) if importer.steps is not None and importer.is_test(plan.file) else tree
+
+    def _name_probes(self, names: dict[str, object]) -> None:
+        importer, plan = self.importer, self.plan
         names[HANDLE] = ModuleProbe(importer.recorder, plan.path, plan.scopes, plan.sites)
-        if importer.steps is None:
-            return tree
-        names[STEP] = importer.steps
-        return with_steps(tree) if importer.is_test(plan.file) else tree
+        if importer.steps is not None:
+            names[STEP] = importer.steps
+
+    def recall(self, source: bytes, names: dict[str, object]) -> CodeType | None:
+        """The code of an import that failed, as each further one of that module would compile it again."""
+        kept = self.importer.compiled.get(self.plan.file)
+        if kept is None or kept.made_from != self._made_from(source):
+            return None
+        _note_lines(self.plan.file, source)
+        self._name_probes(names)
+        return kept.code
+
+    def keep(self, source: bytes, code: CodeType) -> None:
+        """Remember the code, in case the import fails."""
+        self.importer.compiled[self.plan.file] = _CompiledFile(code, self._made_from(source))
+
+    def _made_from(self, source: bytes) -> tuple[object, ...]:
+        importer, file = self.importer, self.plan.file
+        has_steps = importer.steps is not None and importer.is_test(file)
+        return source, self.plan, importer.failed_imports.lines_in(file), has_steps
 
     def execute(self, module: ModuleType, run: Callable[[ModuleType], None]) -> None:
         """Run the module body; remember which file is running, so that a crash can be laid at its door."""

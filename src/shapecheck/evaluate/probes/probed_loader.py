@@ -28,6 +28,12 @@ class ProbedFile(Protocol):
     def tree(self, source: bytes, names: dict[str, object]) -> ast.Module | None:
         """The probed syntax tree, and in `names` what the module has to know; None if nothing is to be looked at."""
 
+    def recall(self, source: bytes, names: dict[str, object]) -> CodeType | None:
+        """What `keep` was given for this text, with `names` as `tree` fills them; None if there is no such code."""
+
+    def keep(self, source: bytes, code: CodeType) -> None:
+        """Take the code that a text was compiled to."""
+
     def execute(self, module: ModuleType, run: Callable[[ModuleType], None]) -> None:
         """Compile and run the module's body, which `run` does."""
 
@@ -54,12 +60,15 @@ class ProbedLoader(importlib.machinery.SourceFileLoader):
         if self._code is not None:
             return self._code
         source, file = self._probed.unsaved_text or self.get_data(self.path), self._probed.file
+        code = self._probed.recall(source, self.names)
+        if code is not None:
+            return code
         tree = self._probed.tree(source, self.names)
-        code: CodeType | None
         if tree is None:
             code = self._inner.get_code(fullname)
         elif self._inner is None or type(self._inner) is importlib.machinery.SourceFileLoader:
             code = self._compile(tree, source, file)
+            self._probed.keep(source, code)
         else:
             with _compile_as(file, tree):
                 code = self._inner.source_to_code(source, file)

@@ -19,9 +19,10 @@ import jax
 from shapecheck.evaluate.framework_protocol import is_abstract
 from shapecheck.evaluate.global_state import GlobalState
 from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, is_own, line_in
-from shapecheck.evaluate.jax_internals import has_computed
+from shapecheck.evaluate.jax_internals import has_computed, keep_own_traces
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.probes import disable_typecheckers
+from shapecheck.evaluate.probes.ast_probes import HANDLE
 from shapecheck.evaluate.probes.monkeypatch import is_in_place, subclasses
 from shapecheck.evaluate.probes.probe_importer import CulpritImportError, PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder
@@ -152,6 +153,7 @@ class WorkerSession:
         jax.config.update("jax_traceback_filtering", "off")
         disable_typecheckers.stand_aside()
         let_pass_unhashable()
+        keep_own_traces(lambda names: HANDLE in names)
         self._threads = _count_threads()
         self._send, self._serve = send, serve
         self.recorder = Recorder({p.file: p.path for p in plans})
