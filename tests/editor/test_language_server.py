@@ -52,6 +52,7 @@ def apply_edits(text: str, edits: list[types.TextEdit]) -> str:
     return text
 
 
+NOTEBOOK = '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
 FALSE = 'thd->sht", scaled, k)  # (h, s, t)'
 TRUE = 'thd->sht", scaled, k)  # (s, h, t)'
 
@@ -587,6 +588,24 @@ def test_cells_of_a_notebook_are_one_module(project: Project) -> None:
             await session.until(lambda: not session.codes(second))
             session.edit_cell(file, third, "# above\n" + cells[2].replace("(3, n)", "(n, 3)"))
             await session.until(lambda: session.codes(third) == [("SC201", 3)])
+
+    asyncio.run(run())
+
+
+def test_a_notebook_may_come_as_one_text_of_python(project: Project) -> None:
+    file = project.write("nb.ipynb", NOTEBOOK)
+
+    async def run() -> None:
+        async with project.session() as session:
+            uri = session.open(file, MODEL)  # as JupyterLab sends it
+            assert await session.status(uri, 1) == "verified 7 of 8, version 1"
+            assert session.codes(uri) == [("SC201", 7)]
+            session.client.text_document_did_save(
+                types.DidSaveTextDocumentParams(text_document=types.TextDocumentIdentifier(uri=uri))
+            )
+            version = session.edit(uri, FALSE, TRUE)
+            assert await session.status(uri, version) == f"verified 8 of 8, version {version}"
+            assert session.codes(uri) == []
 
     asyncio.run(run())
 

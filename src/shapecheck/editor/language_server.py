@@ -23,6 +23,7 @@ from shapecheck.editor.run_queue import RunListener, RunQueue
 from shapecheck.editor.server_settings import ServerSettings
 from shapecheck.editor.work_progress import WorkProgress
 from shapecheck.editor.workspace_results import WorkspaceResults
+from shapecheck.files.notebook_source import SUFFIX
 
 NOTEBOOKS: Final = types.NotebookDocumentSyncOptions(
     notebook_selector=[
@@ -66,12 +67,18 @@ class ShapecheckServer(LanguageServer):
         return OpenNotebook.of(notebook, self.workspace) if notebook is not None else None
 
     def file_of(self, uri: str) -> Path | None:
-        """The file of a document, or of the notebook that it is a cell of, if it has one and is Python."""
+        """The file of a document, or of the notebook that it is a cell of, if it has one and is Python.
+
+        JupyterLab sends the Python of a notebook as one text, under the name of the notebook.
+        """
         notebook = self.notebook_of(uri)
         if notebook is not None:
             return notebook.file
         path = to_fs_path(uri) if uri.startswith("file:") else None
-        return Path(os.path.normpath(path)) if path and path.endswith(".py") else None
+        if not path or not path.endswith((".py", SUFFIX)):
+            return None
+        is_json = path.endswith(SUFFIX) and self.workspace.get_text_document(uri).language_id != "python"
+        return Path(os.path.normpath(path)) if not is_json else None
 
     def text(self, uri: str) -> EditorText:
         """The document as the editor has it now."""
