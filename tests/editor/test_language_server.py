@@ -52,6 +52,7 @@ def apply_edits(text: str, edits: list[types.TextEdit]) -> str:
     return text
 
 
+NOTEBOOK = '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
 FALSE = 'thd->sht", scaled, k)  # (h, s, t)'
 TRUE = 'thd->sht", scaled, k)  # (s, h, t)'
 
@@ -221,6 +222,30 @@ def test_a_syntax_error_while_typing_leaves_the_earlier_verdicts(project: Projec
             version = session.edit(uri, "total = x.sum((-1", "total = x.sum(0)")
             await session.status(uri, version)
             assert session.codes(uri) == [("SC201", 7), ("SC203", 11), ("SC201", 13)]
+
+    asyncio.run(run())
+
+
+def test_beside_a_syntax_error_answers_are_about_the_right_lines(project: Project) -> None:
+    file = project.write("model.py", MODEL)
+
+    async def run() -> None:
+        async with project.session() as session:
+            uri = session.open(file)
+            await session.status(uri, 1)
+            version = session.edit(uri, "import jax.numpy", "import (\n# one\n# two\nimport jax.numpy")
+            assert "Python cannot read this" in await session.status(uri, version)
+            assert session.codes(uri) == [("SC104", 1), ("SC201", 10)]
+            assert "Verified" in await session.hover(uri, "(h, s, t)\n\n")
+            (action, *_) = await session.actions(uri, "(h, s, t)\n    return")
+            assert "scaled, k)  # (s, h, t)" in session.apply(uri, action)
+            document = types.TextDocumentIdentifier(uri=uri)
+            place = position_of(session.texts[uri], "(b,)")
+            place = types.Position(place.line, place.character + 1)
+            found = await session.client.text_document_references_async(
+                types.ReferenceParams(types.ReferenceContext(include_declaration=True), document, place)
+            )
+            assert [each.range.start.line + 1 for each in found or ()] == [14, 14, 16]
 
     asyncio.run(run())
 
@@ -446,9 +471,29 @@ def test_a_dim_is_renamed_in_its_scope_alone(project: Project) -> None:
     asyncio.run(run())
 
 
+def test_a_dim_is_renamed_where_it_was_typed_just_now(project: Project) -> None:
+    file = project.write("model.py", MODEL)
+
+    async def run() -> None:
+        async with project.session(options={"debounce": 60_000}) as session:
+            uri = session.open(file)
+            await session.status(uri, 1)
+            session.edit(uri, "total = x.sum(-1)", "total = x.sum(-1)  # (b,)\n")
+            document = types.TextDocumentIdentifier(uri=uri)
+            place = position_of(session.texts[uri], 'b d"]')
+            renamed = await session.client.text_document_rename_async(types.RenameParams(document, place, "batch"))
+            assert renamed is not None
+            assert renamed.changes is not None
+            after = apply_edits(session.texts[uri], list(renamed.changes[uri]))
+            assert after.count("(batch,)") == 2
+
+    asyncio.run(run())
+
+
 def test_an_integer_of_the_program_is_not_renamed_in_claims(project: Project) -> None:
     text = "def f(x):\n    B, T = x.shape\n    y = x * 2  # (B, T)\n    return y\n\n\n"
     text += 'from jaxtyping import Array, Float\ndef g(x: Float[Array, "a b"]):\n    return f(x)  # (a, b)\n'
+    text += '\n\ndef h(x: Float[Array, "B d"]):\n    return x\n'  # another B
     file = project.write("model.py", text)
 
     async def run() -> None:
@@ -459,6 +504,8 @@ def test_an_integer_of_the_program_is_not_renamed_in_claims(project: Project) ->
             params = types.PrepareRenameParams(types.TextDocumentIdentifier(uri=uri), place)
             with pytest.raises(JsonRpcException, match="the program's own integer"):
                 await session.client.text_document_prepare_rename_async(params)
+            other = types.PrepareRenameParams(params.text_document, position_of(text, 'B d"]'))
+            assert await session.client.text_document_prepare_rename_async(other) is not None
 
     asyncio.run(run())
 
@@ -541,6 +588,24 @@ def test_cells_of_a_notebook_are_one_module(project: Project) -> None:
             await session.until(lambda: not session.codes(second))
             session.edit_cell(file, third, "# above\n" + cells[2].replace("(3, n)", "(n, 3)"))
             await session.until(lambda: session.codes(third) == [("SC201", 3)])
+
+    asyncio.run(run())
+
+
+def test_a_notebook_may_come_as_one_text_of_python(project: Project) -> None:
+    file = project.write("nb.ipynb", NOTEBOOK)
+
+    async def run() -> None:
+        async with project.session() as session:
+            uri = session.open(file, MODEL)  # as JupyterLab sends it
+            assert await session.status(uri, 1) == "verified 7 of 8, version 1"
+            assert session.codes(uri) == [("SC201", 7)]
+            session.client.text_document_did_save(
+                types.DidSaveTextDocumentParams(text_document=types.TextDocumentIdentifier(uri=uri))
+            )
+            version = session.edit(uri, FALSE, TRUE)
+            assert await session.status(uri, version) == f"verified 8 of 8, version {version}"
+            assert session.codes(uri) == []
 
     asyncio.run(run())
 

@@ -36,11 +36,27 @@ def result(path: str = "m.py", text: str = TEXT, verdict: Verdict = "verified") 
 def test_an_unreadable_text_keeps_what_was_said_of_the_lines_that_stayed() -> None:
     results = WorkspaceResults()
     results.take([result(verdict="mismatched")], None)
-    results.take([replace(result(text="import (\n" + TEXT), claims=())], None)
+    for text in ("import (\n" + TEXT, TEXT + "import (\n"):
+        unreadable = replace(result(text=text), claims=())
+        results.take([unreadable], None)
+        known = results.get("m.py")
+        assert known is not None
+        assert known.unread is unreadable
+        moved = results.movement(known, unreadable.lines)
+        assert moved.span(known.findings[0].span) == moved.span(known.claims[0].span)
+        assert moved.span(known.module.claims[0].span) == moved.span(known.claims[0].span)
+        assert known.status == "Python cannot read this; before, verified 0 of 1"
+
+
+@pytest.mark.parametrize("cut", [True, False])
+def test_a_text_that_can_be_read_again_has_no_more_to_mend(cut: bool) -> None:
+    results = WorkspaceResults()
+    results.take([result()], None)
+    results.take([result(text="import (\n" + TEXT)], None)
+    results.take([result(verdict="unreached")], None, cut=cut)
     known = results.get("m.py")
     assert known is not None
-    assert [(f.code, f.span.line) for f in known.findings] == [("SC201", 3)]
-    assert [(c.verdict, c.span.line) for c in known.claims] == [("mismatched", 3)]
+    assert known.unread is None
 
 
 @pytest.mark.parametrize(("cut", "text", "kept"), [(True, TEXT, 1), (False, TEXT, 0), (True, TEXT + "#\n", 0)])

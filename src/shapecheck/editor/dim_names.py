@@ -74,7 +74,9 @@ class DimNames:
         claims = [c for c in self._result.module.claims if c.scope in family]
         places = {place for c in claims for word, place in self._words(c) if word == name}
         others = frozenset(n for c in claims for n in parse_spec(c.spec).names()) - {name}
-        bound = (b for c in self._result.claims for b in c.bindings if b.name == name and b.line is None)
+        owners = {self._scopes[scope].qualname for scope in family}
+        judged = (each for each in self._result.claims if each.function in owners)
+        bound = (b for each in judged for b in each.bindings if b.name == name and b.line is None)
         integer = next((b.source for b in bound), "")
         return DimName(name, span, tuple(sorted(places, key=lambda s: (s.line, s.column))), integer, others)
 

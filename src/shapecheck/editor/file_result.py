@@ -28,7 +28,10 @@ class ShownValue:
 
 @dataclass(frozen=True, kw_only=True)
 class FileResult:
-    """The findings, claims and values of a file. `version` is that of the document, None for what lay on the disk."""
+    """The findings, claims and values of a file. `version` is that of the document, None for what lay on the disk.
+
+    `unread` is what a later run said of a later text that Python cannot parse; all else is of the text before that.
+    """
 
     path: str
     lines: tuple[str, ...]
@@ -38,6 +41,7 @@ class FileResult:
     claims: tuple[JudgedClaim, ...]
     values: Mapping[int, tuple[ShownValue, ...]]  # by line
     models: frozenset[str] = frozenset()  # the classes that were evaluated as whole models
+    unread: FileResult | None = None
 
     @property
     def verified_count(self) -> int:
@@ -47,9 +51,8 @@ class FileResult:
     @property
     def status(self) -> str:
         """How many claims are verified, in words."""
-        if not self.claims:
-            return "no shape claims"
-        return f"verified {self.verified_count} of {len(self.claims)}"
+        words = f"verified {self.verified_count} of {len(self.claims)}" if self.claims else "no shape claims"
+        return f"Python cannot read this; before, {words}" if self.unread is not None else words
 
 
 def file_results(project: CheckedProject, texts: Mapping[str, bytes], versions: Mapping[str, int]) -> list[FileResult]:

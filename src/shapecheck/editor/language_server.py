@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +23,7 @@ from shapecheck.editor.run_queue import RunListener, RunQueue
 from shapecheck.editor.server_settings import ServerSettings
 from shapecheck.editor.work_progress import WorkProgress
 from shapecheck.editor.workspace_results import WorkspaceResults
+from shapecheck.files.notebook_source import SUFFIX
 
 NOTEBOOKS: Final = types.NotebookDocumentSyncOptions(
     notebook_selector=[
@@ -65,12 +67,18 @@ class ShapecheckServer(LanguageServer):
         return OpenNotebook.of(notebook, self.workspace) if notebook is not None else None
 
     def file_of(self, uri: str) -> Path | None:
-        """The file of a document, or of the notebook that it is a cell of, if it has one and is Python."""
+        """The file of a document, or of the notebook that it is a cell of, if it has one and is Python.
+
+        JupyterLab sends the Python of a notebook as one text, under the name of the notebook.
+        """
         notebook = self.notebook_of(uri)
         if notebook is not None:
             return notebook.file
         path = to_fs_path(uri) if uri.startswith("file:") else None
-        return Path(os.path.normpath(path)) if path and path.endswith(".py") else None
+        if not path or not path.endswith((".py", SUFFIX)):
+            return None
+        is_json = path.endswith(SUFFIX) and self.workspace.get_text_document(uri).language_id != "python"
+        return Path(os.path.normpath(path)) if not is_json else None
 
     def text(self, uri: str) -> EditorText:
         """The document as the editor has it now."""
@@ -92,6 +100,18 @@ class ShapecheckServer(LanguageServer):
             return None
         text = self.text(uri)
         return result, text, self.results.movement(result, text.lines)
+
+    def lookup_typed(self, uri: str) -> tuple[FileResult, EditorText, MovedLines] | None:
+        """The same with the claims of the present text, read anew where a run has not seen it: none may be missed."""
+        known, file = self.lookup(uri), self.file_of(uri)
+        if known is None or file is None or known[0].lines == known[1].lines:
+            return known
+        result, text, _ = known
+        module = self.queue(file).checker.read(file, text.source)
+        if not module.parsed:
+            return known
+        typed = replace(result, module=module, lines=module.lines)
+        return typed, text, MovedLines(typed.lines, text.lines)
 
     @property
     def pulls(self) -> bool:
@@ -252,10 +272,15 @@ class ShapecheckServer(LanguageServer):
     def diagnostics(self, uri: str) -> list[types.Diagnostic]:
         """The diagnostics of an open document, where they stand now."""
         known = self.lookup(uri)
-        if known is None:
-            return []
-        result, text, moved = known
-        return list(diagnostics(result.findings, result.claims, text, moved, uri))
+        return self._diagnostics_in(known[0], known[1], uri) if known is not None else []
+
+    def _diagnostics_in(self, result: FileResult, text: EditorText, uri: str) -> list[types.Diagnostic]:
+        found: list[types.Diagnostic] = []
+        for each in (result.unread, result):
+            if each is not None:
+                moved = self.results.movement(each, text.lines)
+                found += diagnostics(each.findings, each.claims, text, moved, uri)
+        return found
 
     def _publish_closed(self, path: str) -> None:
         """Push the diagnostics of a file that is not open."""
@@ -263,13 +288,15 @@ class ShapecheckServer(LanguageServer):
         uri = from_fs_path(str(Path(path).absolute()))
         if uri is None:
             return
-        if result is None or not result.findings:
+        found: list[types.Diagnostic] = []
+        if result is not None:
+            text = EditorText("\n".join((result.unread or result).lines), self.position_units)
+            found = self._diagnostics_in(result, text, uri)
+        if not found:
             if uri in self._published:
                 self._push(uri, [], None)
             return
-        text = EditorText("\n".join(result.lines), self.position_units)
-        moved = self.results.movement(result, result.lines)
-        self._push(uri, list(diagnostics(result.findings, result.claims, text, moved, uri)), None)
+        self._push(uri, found, None)
 
     def _push(self, uri: str, found: list[types.Diagnostic], version: int | None) -> None:
         (self._published.add if found else self._published.discard)(uri)

@@ -14,6 +14,7 @@ from typing import Literal
 from shapecheck import files
 from shapecheck.commands.check_inputs import CheckInputs, read_inputs
 from shapecheck.commands.checked_project import CheckedProject, check_inputs
+from shapecheck.commands.module_reader import ModuleReader
 from shapecheck.config import Config, ConfigError, load
 from shapecheck.editor.file_result import FileResult, file_results
 from shapecheck.editor.line_places import with_line_sites
@@ -22,6 +23,7 @@ from shapecheck.evaluate.session.fork_child import PRELOADED
 from shapecheck.incremental.cache_store import Store
 from shapecheck.incremental.memory_store import MemoryStore
 from shapecheck.incremental.rerun import FOLDER
+from shapecheck.model import Module
 from shapecheck.syntax.source_text import declared_encoding
 from shapecheck.verdicts.baseline import BaselineError
 from shapecheck.worker.fork_server import ForkServers
@@ -170,6 +172,10 @@ class ProjectChecker:
         request = TargetRequest(target=f"{file}:{name}", folder=self.folder)
         found = find(request, self.config(), self._servers.start).template
         return str(down_to(fold_repeats(found), 1))
+
+    def read(self, file: Path, text: str) -> Module:
+        """What a text claims, read and not evaluated."""
+        return ModuleReader(self.config(), {}).read_file(file, encode(text))
 
     def config(self) -> Config:
         """The configuration as it is now; raises ConfigError."""

@@ -57,7 +57,10 @@ def _add_lines(server: ShapecheckServer) -> None:
 
 def _add_names(server: ShapecheckServer) -> None:
     def find(uri: str, position: types.Position) -> DimName | None:
-        known = server.lookup(uri)
+        try:
+            known = server.lookup_typed(uri)
+        except ConfigError as error:
+            raise _refusal(str(error)) from error
         return DimNames(*known).at(position) if known is not None else None
 
     def range_of(uri: str, span: Span) -> types.Range:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from shapecheck.editor.file_result import FileResult
 from shapecheck.editor.positions import MovedLines
-from shapecheck.model import Finding
 
 
 class WorkspaceResults:
@@ -16,7 +15,7 @@ class WorkspaceResults:
 
     def __init__(self) -> None:
         self._results: dict[str, FileResult] = {}
-        self._moved: dict[str, tuple[FileResult, Sequence[str], MovedLines]] = {}
+        self._moved: dict[tuple[str, bool], tuple[Sequence[str], Sequence[str], MovedLines]] = {}
 
     def take(self, results: Iterable[FileResult], folder: Path | None, *, cut: bool = False) -> set[str]:
         """Keep what a run gave, and return the paths of which something new is known.
@@ -34,8 +33,10 @@ class WorkspaceResults:
             if known is None:
                 self._results[path] = result
             elif known.module.parsed and not result.module.parsed:
-                self._results[path] = _with_problems(known, result)
-            elif not (cut and known.lines == result.lines and known.verified_count > result.verified_count):
+                self._results[path] = replace(known, version=result.version, unread=result)
+            elif cut and known.lines == result.lines and known.verified_count > result.verified_count:
+                self._results[path] = replace(known, version=result.version, unread=None)
+            else:
                 self._results[path] = result
         for path in gone:
             del self._results[path]
@@ -47,28 +48,9 @@ class WorkspaceResults:
 
     def movement(self, result: FileResult, lines: Sequence[str]) -> MovedLines:
         """Where the lines that were looked at stand in the present text."""
-        kept = self._moved.get(result.path)
-        if kept is None or kept[0] is not result or kept[1] is not lines:
-            kept = (result, lines, MovedLines(result.lines, lines))
-            self._moved[result.path] = kept
+        slot = (result.path, result.module.parsed)  # for a text that cannot be parsed stands beside the one before it
+        kept = self._moved.get(slot)
+        if kept is None or kept[0] is not result.lines or kept[1] is not lines:
+            kept = (result.lines, lines, MovedLines(result.lines, lines))
+            self._moved[slot] = kept
         return kept[2]
-
-
-def _with_problems(known: FileResult, unread: FileResult) -> FileResult:
-    """An earlier result on the lines of the new text, with what is wrong with that."""
-    moved = MovedLines(known.lines, unread.lines)
-    kept: list[Finding] = []
-    for finding in known.findings:
-        span = moved.span(finding.span)
-        if span is not None:
-            kept.append(replace(finding, span=span))
-    claims = tuple(replace(claim, span=span) for claim in known.claims if (span := moved.span(claim.span)) is not None)
-    values = {now: shown for line, shown in known.values.items() if (now := moved.forward(line)) is not None}
-    return replace(
-        known,
-        lines=unread.lines,
-        version=unread.version,
-        findings=(*unread.findings, *kept),
-        claims=claims,
-        values=values,
-    )
