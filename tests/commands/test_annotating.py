@@ -78,6 +78,14 @@ def test_comments_in_the_dialect_of_the_file(folder: Path) -> None:
     assert run(folder, "annotate", "m.py").stdout == ""
 
 
+def test_an_underscore_names_no_axis(tmp_path: Path) -> None:
+    text = "def f(x):\n    b, {} = x.shape\n    y = x * 2\n    return y.reshape(b, -1)\n"
+    (tmp_path / "m.py").write_text(text.format("_"))
+    (tmp_path / "n.py").write_text(text.format("d"))
+    assert run(tmp_path, "annotate", "m.py").stdout == ""
+    assert "+    y = x * 2  # (b, d)" in run(tmp_path, "annotate", "n.py").stdout
+
+
 def test_annotations_of_what_is_proved(folder: Path) -> None:
     run(folder, "annotate", "m.py", "--style", "annotations", "--write")
     text = (folder / "m.py").read_text()

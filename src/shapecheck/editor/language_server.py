@@ -107,7 +107,7 @@ class ShapecheckServer(LanguageServer):
         if known is None or file is None or known[0].lines == known[1].lines:
             return known
         result, text, _ = known
-        module = self.queue(file).checker.read(file, text.source)
+        module = self.queue(file).checker.read_claims(file, text.source)
         if not module.parsed:
             return known
         typed = replace(result, module=module, lines=module.lines)

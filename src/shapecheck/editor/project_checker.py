@@ -173,7 +173,7 @@ class ProjectChecker:
         found = find(request, self.config(), self._servers.start).template
         return str(down_to(fold_repeats(found), 1))
 
-    def read(self, file: Path, text: str) -> Module:
+    def read_claims(self, file: Path, text: str) -> Module:
         """What a text claims, read and not evaluated."""
         return ModuleReader(self.config(), {}).read_file(file, encode(text))
 

@@ -64,7 +64,8 @@ class AxisNames:
         self._visible: dict[str, NamedSize] = {}
         for observation in reader.call.observations:
             for named in observation.names:
-                self._visible.setdefault(named.name, named)
+                if named.name.strip("_"):  # `b, _ = x.shape` gives the other axis no name
+                    self._visible.setdefault(named.name, named)
 
     def dims_of(self, spec: Spec, texts: Sequence[str], shape: Sequence[Size]) -> list[str] | None:
         """The dims of `shape`, with a spec's own texts wherever their sizes are right; None if one has no name."""
