@@ -11,7 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
-from shapecheck.evaluate.inputs.trials.choices import NO_OPTIONS, Choices, Options, is_dtype_key, is_length_key
+from shapecheck.evaluate.inputs.trials.choices import (
+    NO_OPTIONS,
+    Choices,
+    Options,
+    is_dtype_key,
+    is_length_key,
+    is_stack_key,
+)
 from shapecheck.evaluate.inputs.trials.trial import SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
 
@@ -142,7 +149,8 @@ def _changed_trials(step: _Step) -> Iterator[Trial]:
     """
     chosen = dict(step.trial.choices)
     for key in step.options.named_in(step.message, step.arrays):
-        for option in step.options.others[key] if key not in chosen and not is_length_key(key) else ():
+        is_tried = key not in chosen and not is_length_key(key) and not is_stack_key(key)
+        for option in step.options.others[key] if is_tried else ():
             yield dataclasses.replace(step.trial, choices=(*step.trial.choices, (key, option)))
     alike: dict[tuple[frozenset[str], str], list[tuple[str, str]]] = {}
     for key, options in step.options.others.items():

@@ -95,7 +95,8 @@ class InstanceSynthesis:
         self._building.append(cls)
         descriptions = self._described(cls)
         # A stack of them is called the same: what holds for one alone proves nothing against a claim.
-        stacked = bool(descriptions) and self._values.choices.is_stacked(self._values.place(name))
+        has_arrays = bool(descriptions.keys() & inspect.signature(cls).parameters.keys())
+        stacked = has_arrays and self._values.choices.is_stacked(self._values.place(name))
         self._values.assignment.stacks += stacked
         chosen = self._integers.chosen
         before = set(chosen)

@@ -261,7 +261,7 @@ class SizeAssignment:
 
     def array(self, spec: str, dtype: str, name: str) -> jax.ShapeDtypeStruct:
         """An abstract array as `spec` describes it; `dtype` is a jaxtyping name or ""."""
-        dims: list[Size] = [self._note_used(_STACK)] * (self.stacks > 0)
+        dims: list[Size] = [self._note_used(_STACK)] if self.stacks else []
         parsed = parse_spec(spec)
         for dim in parsed.dims:
             if isinstance(dim, AnyDims):
