@@ -662,6 +662,138 @@ PACKAGES = (
         name="distrax", repository="https://github.com/google-deepmind/distrax", origin="f51bffcf90", checked="distrax"
     ),
     Package(name="tracr", repository="https://github.com/google-deepmind/tracr", origin="9ce2b8c82b", checked="tracr"),
+    Package(name="grok-1", repository="https://github.com/xai-org/grok-1", origin="7050ed204b", checked="."),
+    Package(
+        name="mamba-minimal-jax",
+        repository="https://github.com/radarFudan/mamba-minimal-jax",
+        origin="b76334404f",
+        checked=".",
+    ),
+    Package(
+        name="flash-attention-jax",
+        repository="https://github.com/lucidrains/flash-attention-jax",
+        origin="d73dcdd6cb",
+        checked="flash_attention_jax",
+    ),
+    Package(name="jax-flow", repository="https://github.com/kvfrans/jax-flow", origin="44da21aef8", checked="."),
+    Package(name="EasyLM", repository="https://github.com/young-geng/EasyLM", origin="fe5b2c354e", checked="EasyLM"),
+    Package(name="mipnerf", repository="https://github.com/google/mipnerf", origin="84c969e0a6", checked="internal"),
+    Package(name="inox", repository="https://github.com/francois-rozet/inox", origin="4e04cdb0fd", checked="inox"),
+    Package(
+        name="flowjax", repository="https://github.com/danielward27/flowjax", origin="cabcb42bcf", checked="flowjax"
+    ),
+    Package(
+        name="nequip-jax",
+        repository="https://github.com/mariogeiger/nequip-jax",
+        origin="0e7a311537",
+        checked="nequip_jax",
+    ),
+    Package(
+        name="llama-2-jax", repository="https://github.com/ayaka14732/llama-2-jax", origin="6bb19056f2", checked="lib"
+    ),
+    Package(
+        name="jestimator",
+        repository="https://github.com/google-research/jestimator",
+        origin="326824a477",
+        checked="jestimator",
+    ),
+    Package(
+        name="probdiffeq",
+        repository="https://github.com/pnkraemer/probdiffeq",
+        origin="d97d3c3689",
+        checked="probdiffeq",
+    ),
+    Package(
+        name="constrained_optidice",
+        repository="https://github.com/google-deepmind/constrained_optidice",
+        origin="c58783ec5c",
+        checked=".",
+    ),
+    Package(
+        name="consistency_models_cifar10",
+        repository="https://github.com/openai/consistency_models_cifar10",
+        origin="d086e77dfd",
+        checked="jcm",
+    ),
+    Package(name="JAXSeq", repository="https://github.com/Sea-Snell/JAXSeq", origin="aa6d7f33c9", checked="JaxSeq"),
+    Package(name="ogbench", repository="https://github.com/seohongpark/ogbench", origin="1d4140997f", checked="impls"),
+    Package(name="cryojax", repository="https://github.com/mjo22/cryojax", origin="7a6229fa9c", checked="src/cryojax"),
+    Package(
+        name="synjax", repository="https://github.com/google-deepmind/synjax", origin="6de574af85", checked="synjax"
+    ),
+    Package(name="Umol", repository="https://github.com/patrickbryant1/Umol", origin="78ed26c389", checked="src"),
+    Package(
+        name="dynamiqs", repository="https://github.com/dynamiqs/dynamiqs", origin="c3bf2151ec", checked="dynamiqs"
+    ),
+    Package(
+        name="graphcast",
+        repository="https://github.com/google-deepmind/graphcast",
+        origin="9c034db1ff",
+        checked="weathernext",
+    ),
+    Package(
+        name="MLLM-JAX", repository="https://github.com/demon2036/MLLM-JAX", origin="8b19c02fcd", checked="MLLM_JAX"
+    ),
+    Package(
+        name="openpi",
+        repository="https://github.com/Physical-Intelligence/openpi",
+        origin="15a9616a00",
+        checked="src/openpi",
+    ),
+    Package(name="jax3d", repository="https://github.com/google-research/jax3d", origin="5e21a547e8", checked="jax3d"),
+    Package(name="clm-ml-jax", repository="https://github.com/JeyuChou/clm-ml-jax", origin="1539d7cfeb", checked="src"),
+    Package(
+        name="magvit", repository="https://github.com/google-research/magvit", origin="05e8cfd655", checked="videogvt"
+    ),
+    Package(name="asal", repository="https://github.com/SakanaAI/asal", origin="677ba0ea4d", checked="."),
+    Package(name="mess", repository="https://github.com/graphcore-research/mess", origin="a2c5c6a9f8", checked="mess"),
+    Package(
+        name="viperleed-jax",
+        repository="https://github.com/viperleed/viperleed-jax",
+        origin="8636c7f680",
+        checked="src",
+    ),
+    Package(
+        name="cuthbert", repository="https://github.com/state-space-models/cuthbert", origin="89bf19036b", checked="."
+    ),
+    Package(
+        name="eqxvision", repository="https://github.com/paganpasta/eqxvision", origin="7da790c7bf", checked="eqxvision"
+    ),
+    Package(
+        name="tomojax",
+        repository="https://github.com/tristanmanchester/tomojax",
+        origin="214365a527",
+        checked="src/tomojax",
+    ),
+    Package(name="jaxsim", repository="https://github.com/ami-iit/jaxsim", origin="98939044f7", checked="src/jaxsim"),
+    Package(
+        name="lagrangebench",
+        repository="https://github.com/tumaer/lagrangebench",
+        origin="b880a6c84a",
+        checked="lagrangebench",
+    ),
+    Package(name="sbgm", repository="https://github.com/homerjed/sbgm", origin="70727f4304", checked="sbgm"),
+    Package(name="pgx", repository="https://github.com/sotetsuk/pgx", origin="079b2d730e", checked="pgx"),
+    Package(name="dLux", repository="https://github.com/LouisDesdoigts/dLux", origin="311e9b8911", checked="src/dLux"),
+    Package(
+        name="recurrentgemma",
+        repository="https://github.com/google-deepmind/recurrentgemma",
+        origin="2efa84dac0",
+        checked="recurrentgemma",
+    ),
+    Package(
+        name="hyperbo", repository="https://github.com/google-research/hyperbo", origin="e720fc1c63", checked="hyperbo"
+    ),
+    Package(name="jaxued", repository="https://github.com/DramaCow/jaxued", origin="0f8f128467", checked="src"),
+    Package(
+        name="fea-in-jax", repository="https://github.com/KeithBallard/fea-in-jax", origin="4233b76ac8", checked="src"
+    ),
+    Package(
+        name="hierarchical_perceiver",
+        repository="https://github.com/google-deepmind/hierarchical_perceiver",
+        origin="a1c4cd2de9",
+        checked=".",
+    ),
 )
 
 # The environment that the verdicts were read with (Python 3.12), for all packages together. What needs TensorFlow or
