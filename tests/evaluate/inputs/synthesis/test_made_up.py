@@ -255,7 +255,7 @@ class Step(NamedTuple):
     reward: Array  # ()
 
 def of_a_stack(steps: Step):
-    return 2 * steps.observation  # (time, width)  ~unreached
+    return 2 * steps.observation  # (time, width)
 """,
     "module.py": """
 class Residual(eqx.Module):

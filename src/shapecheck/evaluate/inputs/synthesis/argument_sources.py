@@ -216,6 +216,8 @@ class ArgumentSources:
             self._written_size,
             self._setting_by_name,
         )
+        if reads.keys().isdisjoint(made):  # arrays, perhaps: nobody knows what to make
+            return MISSING
         self._values.invent("value", name, "settings as the project writes them" if table else "made-up settings")
         return made
 
@@ -298,7 +300,7 @@ class ArgumentSources:
         is_dim = any(name in names for names in self._claimed(function))  # of what the body says no shape
         if kind == "integer" or is_dim or (kind and constructing):  # constructors mostly compute with sizes
             return (self._integers.choose(name),)
-        if kind == "scalar" or (kind and self._is_beside_sizes(function, name)):
+        if kind == "scalar":
             self._values.invent("rank", name, axes_text(0))
             return (name_hints.number(name),)
         if kind and name_hints.is_scalar(name):
@@ -319,6 +321,9 @@ class ArgumentSources:
                 made = self._instances.instance(cls, name)
                 self._values.invent("value", name, f"one {cls.__name__}")
                 return (made,)
+        if kind and not is_beside_others and self._is_beside_sizes(function, name):
+            self._values.invent("rank", name, axes_text(0))
+            return (name_hints.number(name),)
         return (self._values.number_or_array(name),) if kind and is_beside_others else ()
 
     @staticmethod
