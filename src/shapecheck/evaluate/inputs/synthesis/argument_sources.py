@@ -216,7 +216,7 @@ class ArgumentSources:
             self._written_size,
             self._setting_by_name,
         )
-        if reads.keys().isdisjoint(made):  # arrays, perhaps: nobody knows what to make
+        if not reads.keys() <= made.keys():  # arrays, perhaps: nobody knows what to make
             return MISSING
         self._values.invent("value", name, "settings as the project writes them" if table else "made-up settings")
         return made
