@@ -274,7 +274,9 @@ class ArgumentSources:
             return self._values.as_taken(name, described) if called is MISSING else called
         if described is None or (is_array_type(annotation) and not _is_open(annotation)):
             return MISSING
-        if is_callable(annotation):  # what its calls give: `f: Callable  # (n,) -> (m,)`
+        if is_callable(annotation):  # what its calls give, if the type does not say it: `f: Callable  # (n,) -> (m,)`
+            if not leaves_open(annotation):
+                return MISSING
             return arrange_parts(name, {(None,): self._from_description(MISSING, name, described)})
         if not described.leaves or holds_plain_array(annotation):
             return self._from_description(annotation, name, described)

@@ -1,7 +1,7 @@
 """Settings that nobody annotates, such as `config` of `config.num_head`: what the code reads off them, and no more.
 
 Their values are those of the smallest table in the project that has all these names; one that is written nowhere is
-made by its name, or left out.
+made by its name, or left out: then there are no such settings.
 """
 
 from __future__ import annotations

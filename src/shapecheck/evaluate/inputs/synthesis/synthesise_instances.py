@@ -92,12 +92,12 @@ class InstanceSynthesis:
             raise CannotSynthesiseError(f"`{name}: {cls.__name__}` holds itself")
         if is_abstract(cls) or getattr(cls, "_is_protocol", False):
             return self._concrete(cls, name, given)
-        self._building.append(cls)
         descriptions = self._described(cls)
         # A stack of them is called the same: what holds for one alone proves nothing against a claim.
         has_arrays = bool(descriptions.keys() & inspect.signature(cls).parameters.keys())
         stacked = has_arrays and self._values.choices.is_stacked(self._values.place(name))
         self._values.assignment.stacks += stacked
+        self._building.append(cls)
         chosen = self._integers.chosen
         before = set(chosen)
         try:
