@@ -382,6 +382,28 @@ def test_several_results_in_one_sentence_are_described_in_their_order(read, desc
 
 
 @pytest.mark.parametrize(
+    ("description", "expected"),
+    [
+        ('dict with "pos" (n, 3) and "mass" (n,)', ["x['pos']: n 3", "x['mass']: n"]),
+        ("a dict of `w`: (n_in, n_out) and `b` float array of shape (n_out,)", ["x['w']: n_in n_out", "x['b']: n_out"]),
+        (
+            "dict\n            - w (n_in, n_out): weights\n            - b (n_out,): bias",
+            ["x['w']: n_in n_out", "x['b']: n_out"],
+        ),
+        ("{'pos': (n, 3), 'mass': (n,)}", ["x['pos']: n 3", "x['mass']: n"]),
+        # a key with several shapes, units, a choice of texts; without a dict nothing is an entry
+        ('dict with "pos" (n, 3) or "pos" (3,)', []),
+        ('dict with "pos" (m) and "mass" (kg)', []),
+        ('"left" (default) or "right" (n, d)', ["x['right']: n d"]),
+        ("points `pos` (n, 3)", ["x: n 3"]),
+    ],
+)
+def test_what_is_said_of_entries(read, description, expected) -> None:
+    source = f"def f(x):\n    '''Do it.\n\n    Args:\n        x: {description}\n    '''\n"
+    assert [f"{c.target}: {c.spec}" for c in read(source).claims] == expected
+
+
+@pytest.mark.parametrize(
     ("summary", "expected"),
     [
         ("Cut images of shape (b, h, w, 3) into flat patches.", ["images: b h w 3"]),
@@ -389,7 +411,12 @@ def test_several_results_in_one_sentence_are_described_in_their_order(read, desc
         ("Check that images have shape (b, h, w, 3).", ["images: b h w 3"]),
         ("The mean loss of logits: (b, c).", ["logits: b c"]),
         ("Cross entropy with labels: (b,). Returns (b, c).", ["labels: b", "the returned value: b c"]),
-        # what is made, what has no such parameter, what lists values
+        ("Blur images and mask (b, h, w).", ["images: b h w", "mask: b h w"]),
+        ("Distances of images (n, d) to labels (k, d).", ["images: n d", "labels: k d"]),
+        # what is made, what has no such parameter, what lists values, what is called
+        ("Blur images [m] by (n, d).", []),
+        ("Blur images (logits, labels).", []),
+        ("Blur frames (b, h, w).", []),
         ("The loss of pairs: (b, c).", []),
         ("The range of logits: (low, high).", []),
         ("Sorts them, and. Returns early (if done).", []),

@@ -33,6 +33,27 @@ def nested(batch: dict[str, Any]):
     y = batch["obs"]["y"]  # (m, 3)
     return x @ y.T  # (m, n)  ~SC201
 """,
+    # entries that a docstring describes, those too that only go elsewhere, and those of what is returned
+    "documented.py": """
+def energy(bodies, joints):
+    '''Total energy.
+
+    Args:
+      bodies: dict with "pos" (n, 3), "vel" (n, 3), "omega" (n, 3) and "mass" (n,).
+      joints: dict with
+        "axis" (m, 3): joint axes,
+        "parent" (m,): indices of parents.
+
+    Returns:
+      dict with "kinetic" (n,) and "momentum" (3, n).  ~SC207
+    '''
+    speed = jnp.sum(bodies["vel"] ** 2, axis=-1)  # (n,)
+    pos = bodies["pos"][joints["parent"]]  # (m, 3)
+    along = pos * joints["axis"]  # (m, 1)  ~SC201
+    doubled = jax.tree_util.tree_map(lambda x: 2 * x, bodies)
+    momentum = bodies["mass"][:, None] * doubled["omega"]  # (n, 3)
+    return {"kinetic": 0.5 * bodies["mass"] * speed, "momentum": momentum}
+""",
     # of a tuple all elements must be known
     "tuples.py": """
 def cell(carry, x):

@@ -60,6 +60,10 @@ _IN_A_ROW = re.compile(
     r"(?:^|[.;,]\s|\b(?:from|of|for|over|at|on|to|with|the|given|and|under|by)\s)\s*"
     r"[`'\"*]*(?P<name>[A-Za-z_]\w*)[`'\"*]*\s*:\s+[`'\"]*$"
 )
+# "Advance u and v [ny, nx]", "Distances of points x (n, d) to centres"; what `f (x, y)` names are parameters.
+_DIRECTLY = re.compile(
+    r"(?:^|[\s(])[`'\"*]*(?P<names>[A-Za-z_]\w*[`'\"*]*(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)[`'\"*]*[A-Za-z_]\w*[`'\"*]*)*)\s$"
+)
 # "Cut images of shape (b, h, w, 3) into patches": what is cut is the argument, what is made is none.
 _OBJECT = re.compile(r"(?:^|[\s(`'\"*])(?P<name>[A-Za-z_]\w*)[`'\"*]*\s+(?:of|with|having)\s+(?:the\s+)?$")
 _INTO = re.compile(r"\s+(?:in)?to\b")
@@ -185,6 +189,11 @@ def named_shapes(text: str, names: Container[str], known: Container[str]) -> Ite
         subjects = _NAME.findall(_AND.sub(",", listed["names"])) if listed is not None else []
         if not _is_marked(segment) and (entry := _IN_A_ROW.search(text[: segment.shapes[0].start])) is not None:
             subjects = [entry["name"]]  # "The loss. x: (batch, dim), y: (batch,)", "The loss of x: (batch, dim)"
+        directly = (
+            _DIRECTLY.search(text[: segment.shapes[0].start]) if not _is_marked(segment) and not subjects else None
+        )
+        if directly is not None and not any(each in names for each in segment.names):
+            subjects = [each for each in _NAME.findall(_AND.sub(",", directly["names"])) if each in names]
         if subjects and all(each in names for each in subjects) and is_listed_shape(segment, known):
             yield from ((each, DescribedShape(segment.shapes[0], True, False, unmarked=True)) for each in subjects)
     segments = [segment for segment in read_comment(text) if _is_marked(segment)]

@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 
 from shapecheck.claims.axis_words import MAY_SAY_RANK, rank_of
 from shapecheck.claims.claim_sites import SiteKey, Sites
+from shapecheck.claims.described_entries import entry_shapes
 from shapecheck.claims.described_shapes import DescribedShape, list_elements, named_shapes, read_shapes
 from shapecheck.claims.docstring_sections import Item, Line, read_items, without_markup
 from shapecheck.claims.unmarked_shapes import takes_no_array
 from shapecheck.claims.value_hints import MAY_LIST_TEXTS, MAY_SAY_TYPE, texts_of, type_of
-from shapecheck.model import Claim, DocstringHint, Selector, Span
+from shapecheck.model import Claim, DocstringHint, Selector, Span, entry_selector
 from shapecheck.shapes import print_spec
 from shapecheck.syntax.scopes import Function, Tables, arguments, dotted_name, is_generator, returned_values
 from shapecheck.syntax.source_text import SourceText
@@ -198,7 +199,14 @@ class DocstringReader:
         else:
             found = [self._place(scope, node, item.kind, name) for name in item.names]
             places = [place for place in found if place is not None]
+        entries = [*entry_shapes(text.text, self.readable)]
         for owner, name, place in places:
+            if entries:
+                yield from (
+                    self._claim(text, each, owner, f"{name}[{key!r}]", place, (*select, entry_selector(key)), None)
+                    for key, each in entries
+                )
+                continue
             if place.kind != "return" and _IS_SHAPE.search(name):
                 continue  # "full_shape: image shape (n, h, w, c)" tells what is in it
             if place.kind != "return" and takes_no_array(name, text.text, self._annotation(owner, place)):

@@ -60,7 +60,7 @@ def is_unmarked_shape(text: str, segment: Segment, begin: int, *, is_return: boo
     """Whether a segment of a description is a shape by its place; behind `begin` begins the text since the last one."""
     bracket = segment.shapes[0]
     lead = text[begin : bracket.start] if begin else _SLOT.sub(_blank, text[: bracket.start], count=1)
-    if segment.arrow or not all(_may_be_shape(each, known) for each in segment.shapes):
+    if segment.arrow or not all(may_be_shape(each, known) for each in segment.shapes):
         return False
     entry = _ENTRY.search(text[: bracket.start]) if is_return else None
     if is_return and _NAMED.search(text[: bracket.start]) and _COLON_BEHIND.match(text, bracket.end):
@@ -104,7 +104,7 @@ def is_listed_shape(segment: Segment, known: Container[str]) -> bool:
         not (segment.arrow or segment.hedged)
         and len(segment.shapes) == 1
         and bracket.is_list
-        and _may_be_shape(bracket, known)
+        and may_be_shape(bracket, known)
     )
 
 
@@ -122,7 +122,7 @@ def takes_no_array(name: str, description: str, annotation: ast.expr | None) -> 
     return any(_NO_ARRAY.search(each) and not _SOME_ARRAY.search(each) for each in types)
 
 
-def _may_be_shape(bracket: Bracket, known: Container[str]) -> bool:
+def may_be_shape(bracket: Bracket, known: Container[str]) -> bool:
     """Whether all that is in a bracket may be axes: names such as axes have, and sizes that are no interval."""
     names = bracket.spec.names()
     if bracket.negative or bracket.ambiguous or _is_enumeration(bracket):

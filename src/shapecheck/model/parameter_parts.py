@@ -7,8 +7,9 @@ and looked up in the same way.
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Union
 
@@ -47,6 +48,17 @@ def _key_text(key: Key) -> str:
     if key is None:
         return "()"
     return f'["{key}"]' if isinstance(key, str) else f"[{key}]"
+
+
+_ENTRIES = re.compile(r'(?P<parameter>\w+)(?P<keys>(?:\["\w+"\])+)')
+
+
+def entries_of(parameter: str, texts: Iterable[str]) -> Iterator[Part]:
+    """The entries of a parameter among the parts with these texts."""
+    for text in texts:
+        found = _ENTRIES.fullmatch(text)
+        if found is not None and found["parameter"] == parameter:
+            yield Part(parameter, tuple(re.findall(r"\w+", found["keys"])))
 
 
 class ParameterParts:

@@ -55,7 +55,7 @@ from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall
 from shapecheck.evaluate.inputs.trials.choices import AS_MADE, OTHERWISE, ArgumentChoices, Keys, axes_text
 from shapecheck.evaluate.inputs.trials.later_variables import LaterArgument
 from shapecheck.model import DocstringHint
-from shapecheck.model.parameter_parts import Part
+from shapecheck.model.parameter_parts import Part, entries_of
 from shapecheck.shapes import AnyDim, parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
@@ -345,11 +345,12 @@ class ArgumentSources:
         self, function: Callable[..., object], name: str, said: Mapping[str, ParameterSpec | BodyShape]
     ) -> object:
         """What holds all that a function takes out of a parameter, if anybody describes some of it."""
-        parts = parts_of(function, name)
+        listed = [part for part in entries_of(name, said) if getattr(said[str(part)], "prose", False)]
+        parts = tuple(dict.fromkeys((*parts_of(function, name), *listed)))
         if not any(isinstance(said.get(str(part)), ParameterSpec) for part in parts):
             return MISSING
         is_data = any(part.keys[0] is not None for part in parts)
-        if is_data and apply_variables() and goes_elsewhere(function, name):
+        if is_data and not listed and apply_variables() and goes_elsewhere(function, name):
             return MISSING  # they may be what a model's `init` makes
         written = [each.spec for part in parts if isinstance(each := said.get(str(part)), ParameterSpec)]
         others = tuple(dict.fromkeys(filter(None, written)))
