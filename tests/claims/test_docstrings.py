@@ -394,7 +394,8 @@ def test_several_results_in_one_sentence_are_described_in_their_order(read, desc
         # a key with several shapes, units, a choice of texts; without a dict nothing is an entry
         ('dict with "pos" (n, 3) or "pos" (3,)', []),
         ('dict with "pos" (m) and "mass" (kg)', []),
-        ('"left" (default) or "right" (n, d)', ["x['right']: n d"]),
+        ('array of shape (n, d) if kind is "full", or "diag" (n,)', []),
+        ("{array, matrix} of shape (n,) or (n, d)", ["x: n", "x: n d"]),
         ("points `pos` (n, 3)", ["x: n 3"]),
     ],
 )

@@ -11,7 +11,8 @@ from shapecheck.claims.described_shapes import DescribedShape
 from shapecheck.claims.unmarked_shapes import may_be_shape
 from shapecheck.shapes import comment_dtype
 
-_IS_DICT = re.compile(r"\b(?:dict(?:s|ionary|ionaries)?|mappings?|keys?|entries)\b|\{", re.IGNORECASE)
+# Without such a word texts in quotes may be what an argument may be, each with a shape of its own.
+_IS_DICT = re.compile(r"\b(?:\w*dict(?:s|ionary|ionaries)?|mappings?)\b|\{\s*['\"`]", re.IGNORECASE)
 _KINDS = words("an a the array arrays tensor tensors matrix vector of with shape shaped float int integer bool boolean")
 _KIND = r"[A-Za-z][\w.]*"
 _KEY = r"(?P<quote>['\"])(?P<key>[A-Za-z_]\w*)(?P=quote)"
@@ -21,23 +22,26 @@ _BETWEEN = rf"[ \t]*[:=]?[ \t]*(?P<kind>(?:{_KIND}[ \t]+){{0,5}})[:=]?[ \t]*`*$"
 _QUOTED = re.compile(rf"`*{_KEY}`*{_BETWEEN}")
 # Without quotes it stands where a list has its items.
 _LISTED = re.compile(
-    rf"(?:^|\n|[,;:({{]|\b(?:and|with|of|keys?|entries))[ \t\n]*(?:[-*+][ \t]+)?(?:`{_PLAIN}`{_BETWEEN}"
-    r"|(?P<bare>[A-Za-z_]\w*)[ \t]*[:=]?[ \t]*$)"
+    rf"(?:^|\n|[,;:({{]|\b(?:and|with|of|keys?|entries))[ \t\n]*(?:[-*+][ \t]+)?`{_PLAIN}`{_BETWEEN}"
+    r"|(?:\n|[,;{])[ \t\n]*(?:[-*+][ \t]+)?(?P<bare>[A-Za-z_]\w*)[ \t]*[:=]?[ \t]*$"
 )
 
 
 def entry_shapes(text: str, known: Container[str]) -> Iterator[tuple[str, DescribedShape]]:
     """The keys that a description gives shapes to, each with its shape; nothing of a key with several.
 
-    Keys without quotes count only where the description speaks of a dict. `known` are names of dims.
+    They count behind a word for a dict. `known` are names of dims.
     """
     found: dict[str, list[DescribedShape]] = {}
-    begin, is_dict = 0, _IS_DICT.search(text)
+    is_dict = _IS_DICT.search(text)
+    if is_dict is None:
+        return
+    begin = is_dict.start()
     for bracket in find_brackets(text):
+        if bracket.start < begin:
+            continue
         before, begin = text[begin : bracket.start], bracket.end
-        entry = _QUOTED.search(before)
-        if entry is None and is_dict is not None and is_dict.start() < bracket.start:
-            entry = _LISTED.search(before)
+        entry = _QUOTED.search(before) or _LISTED.search(before)
         if entry is None:
             continue
         groups = entry.groupdict()

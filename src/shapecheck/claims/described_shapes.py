@@ -64,6 +64,7 @@ _IN_A_ROW = re.compile(
 _DIRECTLY = re.compile(
     r"(?:^|[\s(])[`'\"*]*(?P<names>[A-Za-z_]\w*[`'\"*]*(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)[`'\"*]*[A-Za-z_]\w*[`'\"*]*)*)\s$"
 )
+_IS_CLASS = re.compile("[A-Z][a-z]")
 # "Cut images of shape (b, h, w, 3) into patches": what is cut is the argument, what is made is none.
 _OBJECT = re.compile(r"(?:^|[\s(`'\"*])(?P<name>[A-Za-z_]\w*)[`'\"*]*\s+(?:of|with|having)\s+(?:the\s+)?$")
 _INTO = re.compile(r"\s+(?:in)?to\b")
@@ -192,7 +193,7 @@ def named_shapes(text: str, names: Container[str], known: Container[str]) -> Ite
         directly = (
             _DIRECTLY.search(text[: segment.shapes[0].start]) if not _is_marked(segment) and not subjects else None
         )
-        if directly is not None and not any(each in names for each in segment.names):
+        if directly is not None and not any(each in names or _IS_CLASS.match(each) for each in segment.names):
             subjects = [each for each in _NAME.findall(_AND.sub(",", directly["names"])) if each in names]
         if subjects and all(each in names for each in subjects) and is_listed_shape(segment, known):
             yield from ((each, DescribedShape(segment.shapes[0], True, False, unmarked=True)) for each in subjects)
