@@ -20,7 +20,7 @@ from shapecheck.evaluate.inputs.trials.size_assignment import (
     Substitution,
     substitutions,
 )
-from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec, Tie, explain_tie
+from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec, Tie, equal_through_open, explain_tie
 from shapecheck.evaluate.inputs.trials.trial import Apart, CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.nested_sizes import NestedSizes, meets_inner_array, meets_written_size
@@ -294,6 +294,10 @@ class SizeSearch:
             to_number = explain_tie((name, number), signature, sizes)
             if to_number.provenance != "invented":
                 return to_number
+        for other in equal_through_open(tie, outcome.trial.substitution.ties, signature):
+            both = explain_tie((name, other), signature, sizes)
+            if both.provenance == "invented":
+                return both
         return explain_tie(tie, signature, sizes)
 
     def under_any_tie(self, found: SearchResult) -> SearchResult:

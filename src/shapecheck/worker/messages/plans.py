@@ -39,6 +39,12 @@ class ParameterSpec:
     alternative: bool = False
     others: tuple[str, ...] = ()
     leaves: bool = False
+    mapped: str = ""
+
+    @property
+    def own_spec(self) -> str:
+        """The spec as somebody wrote it, with `_` for an axis that is mapped."""
+        return f"_ {self.spec.partition(' ')[2]}".strip() if self.mapped else self.spec
 
 
 @dataclass(frozen=True, kw_only=True)

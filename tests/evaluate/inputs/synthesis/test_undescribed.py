@@ -57,6 +57,13 @@ def smooth(f, grid: Grid):
     flat = laplacian(f, grid).reshape(-1)  # (nx, ny)  ~SC201
     return flat
 """,
+    # what a layer is constructed with where that takes an integer, also if it is computed with
+    "layers.py": """
+def project(x, key, features, inner):
+    '''x: (n, d)'''
+    hidden = jax.vmap(eqx.nn.Linear(x.shape[1], 2 * inner, key=key))(x)  # (n, 2 * inner)
+    return jax.vmap(eqx.nn.Linear(2 * inner, features, key=key))(hidden)  # (features, n)  ~SC201
+""",
     # of two integers nobody says which one is larger
     "order.py": """
 def keep(key, rows, cols, kept):

@@ -84,9 +84,15 @@ def _said_of(
     part: Part, parts: FunctionParts, describe: Callable[[object], Descriptions], depth: int
 ) -> Iterator[tuple[str, ParameterSpec]]:
     """What those say that get a part, of it and of its own parts: the first that says anything."""
-    for inner, parameter in parts.receivers(part):
+    for inner, parameter, mapped in parts.all_receivers(part):
         said = descriptions_of(inner, describe, depth)
         whole = said.get(parameter) or _annotation_spec(inner, parameter)
+        if mapped:
+            if whole is not None:
+                spec = f"{mapped} {whole.spec}".strip()
+                yield str(part), dataclasses.replace(whole, parameter=str(part), spec=spec, mapped=mapped, others=())
+                return
+            continue
         found = {str(part): whole} if whole is not None else {}
         inside = (f"{parameter}[", f"{parameter}(")
         own = ((text[len(parameter) :], each) for text, each in said.items() if text.startswith(inside))

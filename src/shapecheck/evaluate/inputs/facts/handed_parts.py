@@ -10,9 +10,10 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from types import CodeType
 
 from shapecheck.evaluate.inputs.facts.defining_source import defining_source
+from shapecheck.evaluate.inputs.facts.handed_arguments import ArgumentReader, HandedArgument
 from shapecheck.evaluate.inputs.facts.parameter_facts import called_name
 from shapecheck.evaluate.inputs.facts.source_reads import note_read
-from shapecheck.evaluate.inputs.facts.transformations import calls_function, hands_on_arguments
+from shapecheck.evaluate.inputs.facts.transformations import calls_function
 from shapecheck.model.parameter_parts import ParameterParts, Part
 
 _DEPTH = 3  # functions that hand it on to each other
@@ -21,22 +22,26 @@ _DEPTH = 3  # functions that hand it on to each other
 class FunctionParts:
     """The source of a function, the parts that it takes of its parameters, and what it calls with them."""
 
-    def __init__(self, tree: ast.AST, module: Mapping[str, object]) -> None:
-        self.tree, self._module = tree, module
+    def __init__(self, tree: ast.AST, module: Mapping[str, object], owner: type | None = None) -> None:
+        self.tree, self._module, self._owner = tree, module, owner
         self.own = ParameterParts(tree)
 
     def receivers(self, of: Part) -> Iterator[tuple[types.FunctionType, str]]:
-        """The functions of the same file that are given a part as it is, and the parameter that it is there."""
-        for given, inner, parameter in self._call_arguments:
-            if inner is not None and self.own.part(given) == of:
-                yield inner, parameter
+        """The functions that are given a part as it is, and the parameter that it is there."""
+        return ((inner, parameter) for inner, parameter, mapped in self.all_receivers(of) if not mapped)
+
+    def all_receivers(self, of: Part) -> Iterator[tuple[types.FunctionType, str, str]]:
+        """Those too that are given one element at a time, with the name of the axis that these do not have, or ""."""
+        for given, callee, parameter, mapped in self._call_arguments:
+            if callee is not None and self.own.part(given) == of:
+                yield callee, parameter, mapped
 
     def goes_elsewhere(self, parameter: str, depth: int = _DEPTH) -> bool:
         """Whether the whole of a parameter goes where nobody knows what is taken of it: `model.apply(params, x)`."""
         whole = Part(parameter)
-        for given, inner, name in self._call_arguments:
-            if inner is not None and self.own.part(given) == whole:
-                known = function_parts(inner)
+        for given, callee, name, _ in self._call_arguments:
+            if callee is not None and self.own.part(given) == whole:
+                known = function_parts(callee)
                 if known is None or not depth or known.goes_elsewhere(name, depth - 1):
                     return True
             elif self._mentions(given, whole):
@@ -106,29 +111,8 @@ class FunctionParts:
         return frozenset(each.removeprefix("self.") for each in times)
 
     @functools.cached_property
-    def _call_arguments(self) -> Sequence[tuple[ast.expr, types.FunctionType | None, str]]:
-        calls = (node for node in ast.walk(self.tree) if isinstance(node, ast.Call))
-        return [each for call in calls for each in self._arguments(call)]
-
-    def _arguments(self, call: ast.Call) -> Iterator[tuple[ast.expr, types.FunctionType | None, str]]:
-        """The arguments of a call, each with the function of the same file, and its parameter, that it is given for."""
-        inner = self._callee(call)
-        parameters = list(inspect.signature(inner).parameters) if inner is not None else []
-        is_plain = not any(isinstance(each, ast.Starred) for each in call.args)
-        for number, given in enumerate(call.args):
-            is_known = is_plain and number < len(parameters)
-            yield given, inner if is_known else None, parameters[number] if is_known else ""
-        for each in call.keywords:
-            is_known = each.arg in parameters
-            yield each.value, inner if is_known else None, each.arg or ""
-
-    def _callee(self, call: ast.Call) -> types.FunctionType | None:
-        function = without_transformation(call.func)
-        called = self._module.get(function.id) if isinstance(function, ast.Name) else None
-        inner = inspect.unwrap(called) if callable(called) else None
-        if isinstance(inner, types.FunctionType) and inner.__globals__ is self._module:
-            return inner
-        return None
+    def _call_arguments(self) -> Sequence[HandedArgument]:
+        return ArgumentReader(self.tree, self._module, self._owner).arguments()
 
     def _mentions(self, given: ast.AST, whole: Part) -> bool:
         """Whether an expression is, or holds, the whole, and not only parts of it."""
@@ -155,7 +139,9 @@ def function_parts(function: Callable[..., object]) -> FunctionParts | None:
     note_read(own)
     if own.__code__ not in _kept:
         source = defining_source(own)
-        _kept[own.__code__] = FunctionParts(source.tree, own.__globals__) if source is not None else None
+        owner = own.__globals__.get(own.__qualname__.partition(".")[0])
+        owner = owner if isinstance(owner, type) and own.__qualname__ != owner.__qualname__ else None
+        _kept[own.__code__] = FunctionParts(source.tree, own.__globals__, owner) if source is not None else None
     return _kept[own.__code__]
 
 
@@ -186,12 +172,3 @@ def is_used(function: Callable[..., object], parameter: str, made: Container[str
     """Whether a function may use a parameter, but by functions that are `made` up; one without source may."""
     found = function_parts(function)
     return found is None or found.is_used(parameter, made)
-
-
-def without_transformation(function: ast.expr) -> ast.expr:
-    """What is called, inside of transformations that hand on their arguments as they are: `jax.grad(loss)(params)`."""
-    while isinstance(function, ast.Call) and function.args:
-        if not hands_on_arguments(called_name(function.func)[0]):
-            break
-        function = function.args[0]
-    return function

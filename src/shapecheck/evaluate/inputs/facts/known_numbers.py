@@ -10,11 +10,13 @@ import ast
 import inspect
 import re
 import types
+import typing
 from collections.abc import Callable, Mapping
 from typing import Literal
 
 from shapecheck.evaluate.inputs.facts.handed_parts import function_parts
 from shapecheck.evaluate.inputs.facts.parameter_facts import called_name
+from shapecheck.evaluate.inputs.facts.runtime_annotations import annotation_of, signature_of
 
 Kind = Literal["integer", "scalar", "number", ""]
 
@@ -195,6 +197,8 @@ def _kind(node: ast.expr, around: Mapping[ast.AST, ast.AST], module: Mapping[str
         if outer.arg in _SIZES:
             return "integer"
         call = around.get(outer)
+        if isinstance(call, ast.Call) and outer.arg is not None and _is_size_of_layer(call, outer.arg, module):
+            return "integer"
         if top is node and isinstance(call, ast.Call) and outer.arg is not None:
             return _handed_on(call, outer.arg, module, depth)
     if isinstance(outer, (ast.Tuple, ast.List)) and isinstance(call := around.get(outer), (ast.Call, ast.keyword)):
@@ -213,6 +217,8 @@ def _kind(node: ast.expr, around: Mapping[ast.AST, ast.AST], module: Mapping[str
             return "scalar"
         if name in _ELEMENTWISE:
             return "number"
+        if _is_size_of_layer(outer, index, module):
+            return "integer"
         if top is node:
             return _handed_on(outer, index, module, depth)
     is_computed = top is not node and isinstance(top, (ast.BinOp, ast.UnaryOp))
@@ -231,6 +237,30 @@ def _is_for_layer(node: ast.expr, around: Mapping[ast.AST, ast.AST]) -> bool:
         top = around[top]
     call = around.get(top)
     return isinstance(call, ast.Call) and top in call.args and called_name(call.func)[0][:1].isupper()
+
+
+def _is_size_of_layer(call: ast.Call, place: int | str, module: Mapping[str, object]) -> bool:
+    """Whether it is given to a constructor that takes an integer there: `hk.Embed(vocab, dim)`."""
+    function, cls = call.func, None
+    if isinstance(function, ast.Name):
+        cls = module.get(function.id)
+    elif isinstance(function, ast.Attribute):
+        name, before = called_name(function)
+        holder = module.get(before.partition(".")[0])
+        for part in before.split(".")[1:]:
+            holder = vars(holder).get(part) if isinstance(holder, types.ModuleType) else None
+        cls = vars(holder).get(name) if isinstance(holder, types.ModuleType) else None
+    if not isinstance(cls, type):
+        return False
+    try:
+        parameters = signature_of(cls).parameters
+    except (TypeError, ValueError):
+        return False
+    key = place if isinstance(place, str) else next(iter(list(parameters)[place : place + 1]), "")
+    if key not in parameters:
+        return False
+    annotation = annotation_of(cls, key, parameters[key].annotation)
+    return annotation is int or (int in typing.get_args(annotation) and float not in typing.get_args(annotation))
 
 
 def _handed_on(call: ast.Call, place: int | str, module: Mapping[str, object], depth: int) -> Kind:

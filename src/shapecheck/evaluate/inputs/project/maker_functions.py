@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from shapecheck.evaluate.inputs.facts.handed_parts import without_transformation
+from shapecheck.evaluate.inputs.facts.handed_arguments import without_transformation
 from shapecheck.evaluate.inputs.facts.parameter_facts import is_variable
 from shapecheck.evaluate.inputs.facts.runtime_annotations import MISSING, annotation_of, is_plain_array
 from shapecheck.evaluate.inputs.facts.source_reads import note_module_read, note_read

@@ -413,11 +413,14 @@ class CallBuilder:
                 defaults_replaced=synthesis.integers.defaults_replaced,
             )
 
-        written = [ArgumentSpec(d.parameter, s, formal=False) for d in described.values() for s in (d.spec, *d.others)]
+        written = [
+            ArgumentSpec(d.parameter, s, formal=False) for d in described.values() for s in (d.own_spec, *d.others)
+        ]
         written += [ArgumentSpec("", spec) for spec in specs_of(function, {})]
         parts = (each.spec for text, each in body.items() if not text.isidentifier() and text not in described)
         written_names = frozenset(free_names(written_specs(function, described)))
-        made_names = frozenset(free_names([*made, *optional, *parts])) - written_names
+        mapped = {each.mapped for each in described.values() if each.mapped}
+        made_names = frozenset(free_names([*made, *optional, *parts])) - written_names | mapped
         return CallSpec(
             prepare=prepare,
             relations=instance is None,

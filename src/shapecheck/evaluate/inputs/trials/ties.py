@@ -176,6 +176,16 @@ def explain_tie(tie: Tie, signature: CallSignature, sizes: Sizes) -> Assumption:
     return Assumption("tie", name, text, "written" if is_said else "invented")
 
 
+def equal_through_open(tie: Tie, ties: Sequence[Tie], signature: CallSignature) -> Iterator[str]:
+    """The other names that a tie makes equal to its own, as both follow one axis of which nobody says anything.
+
+    Each alone is explained, as such an axis may have any size; that two of them are equal is not.
+    """
+    name, text = tie
+    if signature.is_nobodys(text) and not signature.is_nobodys(name):
+        yield from (each for each, size in ties if size == text and each != name and not signature.is_nobodys(each))
+
+
 def _to_size(name: str, size: int, signature: CallSignature, sizes: Sizes) -> Assumption:
     if sizes.fields.get(name) == str(size):
         return Assumption("tie", name, f"the {name} of its fields", "namesake")
