@@ -59,6 +59,7 @@ class CallReader:
         self.origins: dict[str, BoundSize] = {name: origin for name, origin in origins if name not in self.own}
         self.fresh: dict[str, Size] = {}
         self.meanings: dict[str, Size] = {}
+        self.means_arguments = False  # comments that may be about an argument are
         self._bound_by_result: dict[str, tuple[int, ArrayValue]] = {}  # the claim, and the value
         self.vague: frozenset[tuple[str, ...]] = frozenset()
         self.fresh_origins: dict[str, BoundSize] = {}

@@ -41,6 +41,8 @@ def read_call(reader: CallReader) -> ClaimOutcomes:
     if other:
         outcomes = CommentJudge(reader, other, 0).judge_claims()
         if outcomes.bad:
+            outcomes = _with_arguments(reader, other, outcomes)
+        if outcomes.bad:
             outcomes = _with_one_layout(reader, other, outcomes)
         if outcomes.bad:
             dropped = _left_out(reader, other)
@@ -99,6 +101,27 @@ def _with_wrong_result(reader: CallReader, claims: Mapping[int, Claim], first: C
             return again
         reader.memo, reader.fresh, reader.fresh_origins = bound
     return first
+
+
+def _with_arguments(reader: CallReader, claims: Mapping[int, Claim], first: ClaimOutcomes) -> ClaimOutcomes:
+    """The outcomes if comments that may be about an argument, or what becomes of it, all mean the argument.
+
+    `# x: batch x size x chan` above `x = conv(x)` fits both, and the sizes behind it tell which one was meant.
+    """
+    if not any(len(claim.sites) > 1 and _may_mean_argument(reader, claim) for claim in claims.values()):
+        return first
+    bound = reader.fresh, reader.fresh_origins
+    reader.fresh, reader.fresh_origins, reader.means_arguments = {}, {}, True
+    again = CommentJudge(reader, claims, 0).judge_claims()
+    if not again.bad:
+        return again
+    reader.fresh, reader.fresh_origins = bound
+    reader.means_arguments = False
+    return first
+
+
+def _may_mean_argument(reader: CallReader, claim: Claim) -> bool:
+    return any(site in reader.seen and reader.module.sites[site].kind == "param" for site in claim.sites[1:])
 
 
 def _with_one_layout(reader: CallReader, claims: Mapping[int, Claim], first: ClaimOutcomes) -> ClaimOutcomes:

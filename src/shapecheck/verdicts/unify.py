@@ -132,7 +132,9 @@ def ballot(reader: CallReader, claim: Claim, observation: Observation, dropped: 
 
 def natural_site(reader: CallReader, claim: Claim) -> int:
     """The most natural site of a claim that was observed."""
-    return next(s for s in claim.sites if s in reader.seen)
+    seen = [site for site in claim.sites if site in reader.seen]
+    given = (site for site in seen if reader.module.sites[site].kind == "param") if reader.means_arguments else ()
+    return next(iter(given), seen[0])
 
 
 def _drop_conflicts(ballots: list[tuple[Claim, dict[str, Size]]]) -> list[tuple[Claim, dict[str, Size]]]:

@@ -22,6 +22,7 @@ from shapecheck.evaluate.inputs.trials.size_assignment import (
 )
 from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec, Tie, equal_through_open, explain_tie
 from shapecheck.evaluate.inputs.trials.trial import Apart, CallSpec, SearchResult, Trial, TrialOutcome
+from shapecheck.evaluate.inputs.trials.written_relations import written_relations
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.nested_sizes import NestedSizes, meets_inner_array, meets_written_size
 from shapecheck.evaluate.search.suggest_ties import (
@@ -30,6 +31,7 @@ from shapecheck.evaluate.search.suggest_ties import (
     fails_elsewhere,
     proposals,
     unfit_axes,
+    written_ties,
 )
 from shapecheck.model import Assumption
 from shapecheck.shapes.expressions import divisors
@@ -193,7 +195,8 @@ class SizeSearch:
         """
         first = outcome
         for _ in range(MOST_TIES):
-            for tie in proposals(outcome):
+            relations = written_relations(self._call_spec.signature.function)
+            for tie in [*written_ties(outcome, relations), *proposals(outcome)]:
                 ties = dict(outcome.trial.substitution.ties)
                 if tie[0] in ties or closes_circle(tie, ties) or not admits(tie, outcome):
                     continue

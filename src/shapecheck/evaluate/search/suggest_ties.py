@@ -10,12 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from shapecheck.evaluate.inputs.facts.namesakes import are_namesakes
 from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED, Size, UnknownSizeError, evaluate
 from shapecheck.evaluate.inputs.trials.trial import TrialOutcome
+from shapecheck.evaluate.inputs.trials.written_relations import WrittenRelation
 from shapecheck.shapes import SymbolicDim, parse_spec
 from shapecheck.shapes.expressions import names
 
 _WORD = re.compile(r"\d+\*[^\W\d]\w*|[^\W\d]\w*|(?<![/.])\d+")
 _NUMBER = re.compile(r"\d+")
 _SHAPE = re.compile(r"(?:\(|(?<=\w)\[)(\d[\d, ]*)[)\]]")
+_QUOTIENT = re.compile(r"([^\W\d]\w*)//?([^\W\d]\w*)")
 _RESHAPE = "cannot reshape array"
 _MOST = 12
 _LARGEST_STEP = 65  # a side of a patch
@@ -50,6 +52,31 @@ def proposals(outcome: TrialOutcome) -> list[tuple[str, str]]:
     # First the two sizes that stand in one place of the two shapes: a long message has too many pairs.
     pairs.sort(key=lambda tie: frozenset((numbers.get(tie[0], ""), numbers.get(tie[1], tie[1]))) not in opposite)
     return list(dict.fromkeys([*_parts(failure.message, free), *pairs]))[:_MOST]
+
+
+def written_ties(outcome: TrialOutcome, relations: Sequence[WrittenRelation]) -> list[tuple[str, str]]:
+    """Ties of a free name to what the file writes of sizes, where that comes to the number which the name meets."""
+    if outcome.bound_call is None or outcome.failure is None or not relations:
+        return []
+    sizes = outcome.bound_call.sizes().by_name()
+    free = {text: name for name, text in outcome.bound_call.chosen if text.isdigit()}
+    found: dict[tuple[str, str], None] = {}
+    pairs = [axes for text in _texts(outcome) for axes in opposite_sizes(text)]
+    words = list(dict.fromkeys(_NUMBER.findall(outcome.failure.message)))
+    for one, other in [*pairs, *itertools.combinations(words, 2)]:
+        for axis, number in ((one, other), (other, one)):
+            if axis not in free or number in free:
+                continue
+            for each in relations:
+                is_of_others = free[axis] not in re.findall(r"\w+", each.text)
+                if each.name in ("", free[axis]) and is_of_others and str(each.size(sizes)) == number:
+                    found[(free[axis], each.text)] = None
+    if any(re.search(r"(?<![\w.])0(?![\w.])", text) for text in _SHAPE.findall(outcome.failure.message)):
+        # A quotient of two sizes is written that came to nothing: who divides one by the other has it larger.
+        named = set(free.values())
+        quotients = (_QUOTIENT.fullmatch(each.text) for each in relations)
+        found.update(((q[1], f"3*{q[2]}"), None) for q in quotients if q is not None and {q[1], q[2]} <= named)
+    return list(found)[:_MOST]
 
 
 def as_number(tie: tuple[str, str], outcome: TrialOutcome) -> tuple[str, str] | None:
@@ -92,7 +119,8 @@ def _parts(message: str, free: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         named = [size for size in side if size in free]
         if len(named) != 1 or any(size in free for size in other):
             continue
-        wanted, rest = divmod(math.prod(map(int, other)), math.prod(int(size) for size in side if size not in free))
+        known = math.prod(int(size) for size in side if size not in free)
+        wanted, rest = divmod(math.prod(map(int, other)), known) if known else (0, 0)  # of no heads there are none
         if not rest and wanted > 1:
             yield free[named[0]], str(wanted)
 
@@ -340,7 +368,9 @@ def _factors(number: str, size: str) -> Iterator[int]:
 
 
 def _relations(size: int, free: Mapping[str, str]) -> Iterator[str]:
-    """How a number follows from the size of a free name: one more or less, twice, half."""
+    """How a number follows from the size of a free name: one more or less, twice, half; or from two as their sum."""
+    numbers = [(int(text), name) for text, name in free.items() if text.isdigit()]
+    yield from (f"{a}+{b}" for (x, a), (y, b) in itertools.combinations(numbers, 2) if x + y == size)
     for text, name in free.items():
         if text.isdigit():
             other = int(text)

@@ -16,7 +16,7 @@ from typing import Literal
 
 from shapecheck.evaluate.inputs.facts.handed_parts import function_parts
 from shapecheck.evaluate.inputs.facts.parameter_facts import called_name
-from shapecheck.evaluate.inputs.facts.runtime_annotations import annotation_of, signature_of
+from shapecheck.evaluate.inputs.facts.runtime_annotations import MISSING, annotation_of, signature_of
 
 Kind = Literal["integer", "scalar", "number", ""]
 
@@ -62,6 +62,21 @@ def number_kind(function: Callable[..., object], parameter: str, depth: int = _D
     if "scalar" in kinds:
         return "scalar"
     return "number" if kinds == {"number"} else ""
+
+
+def integer_parameters(function: Callable[..., object]) -> list[str]:
+    """The parameters that must be given an integer, by their annotations or, without one, by what the body does."""
+    try:
+        parameters = signature_of(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    required = [each for each in parameters if each.default is each.empty and each.kind is not each.VAR_POSITIONAL]
+    types = {each.name: annotation_of(function, each.name, each.annotation) for each in required}
+    return [
+        name
+        for name, annotation in types.items()
+        if annotation is int or (annotation is MISSING and number_kind(function, name) == "integer")
+    ]
 
 
 def counts_turns(function: Callable[..., object], parameter: str) -> bool:

@@ -75,6 +75,16 @@ def are_namesakes(dim: str, integer: str) -> bool:
     return any(kind & set(left) and kind & set(right) for kind in (_SEQUENCE, _SPATIAL, _BATCH))
 
 
+def are_spelled_alike(dim: str, integer: str) -> bool:
+    """Whether a dim has the words of an integer, or abbreviates them: `cls`, `num_classes`; no single letter does."""
+    left, right = significant_words(dim), significant_words(integer)
+    return (
+        len(dim) > 1
+        and len(left) == len(right)
+        and all(a == b or _abbreviates(a, b) or _abbreviates(b, a) for a, b in zip(left, right, strict=True))
+    )
+
+
 def is_of_moment(name: str) -> bool:
     """Whether a name is one of several for what changes: `k_next`, `prev_len`."""
     return not _MOMENTS.isdisjoint(words(name))
@@ -139,10 +149,18 @@ def significant_words(name: str) -> tuple[str, ...]:
 
 
 def _abbreviates(short: str, long: str) -> bool:
-    return len(short) >= _SHORTEST_PREFIX and long.startswith(short)
+    """Whether a word is the beginning of another, or has its consonants: `seq`, `cls` of `class`, `img` of `image`."""
+    return len(short) >= _SHORTEST_PREFIX and (long.startswith(short) or _consonants(long) == short)
+
+
+def _consonants(word: str) -> str:
+    """The first letter of a word and its further consonants, two equal ones in a row once."""
+    return re.sub(r"(.)\1+", r"\1", word[:1] + re.sub("[aeiou]", "", word[1:]))
 
 
 def _singular(word: str) -> str:
     if word.endswith(("ches", "xes", "sses")):
         return word[:-2]
+    if len(word) == _SHORTEST_PREFIX and not re.search("[aeiouy]", word):
+        return word  # `cls` is short for one of them
     return word[:-1] if len(word) > 2 and word.endswith("s") and not word.endswith("ss") else word

@@ -23,7 +23,9 @@ from shapecheck.evaluate.framework_protocol import (
 from shapecheck.evaluate.inputs.facts.body_shapes import body_shapes
 from shapecheck.evaluate.inputs.facts.field_sizes import field_sizes
 from shapecheck.evaluate.inputs.facts.handed_on import descriptions_of
+from shapecheck.evaluate.inputs.facts.known_numbers import integer_parameters
 from shapecheck.evaluate.inputs.facts.name_hints import is_key
+from shapecheck.evaluate.inputs.facts.namesakes import are_spelled_alike
 from shapecheck.evaluate.inputs.facts.own_signature import without_cache
 from shapecheck.evaluate.inputs.facts.runtime_annotations import free_names
 from shapecheck.evaluate.inputs.facts.signature_facts import (
@@ -364,6 +366,8 @@ class CallBuilder:
         claimed = frozenset(name for names in claims for name in names)
         defaults = tuple((n, size) for n, size in size_defaults(function) if n in claimed and n not in statics)
 
+        numbers = integer_parameters(function)
+
         def prepare(trial: Trial) -> BoundCall:
             model, known, construction = None, dict[str, int](), None
             if instance is not None:
@@ -379,6 +383,7 @@ class CallBuilder:
             variant = trial.construction if trial.construction in own else self.models.constructions[0]
             synthesis = self._synthesis(assignment, trial.invention, trial.choices, variant)
             synthesis.integers.chosen.update(known)
+            assignment.of_argument = functools.partial(_of_argument, numbers, synthesis.integers.choose)
             if construction is not None:
                 synthesis.integers.avoid(construction.integers)
             replaced = {n: synthesis.integers.choose(n) for n, _ in defaults if default_key(n) in dict(trial.choices)}
@@ -507,6 +512,12 @@ def _require_data(file: str, made: Mapping[str, object], function: Callable[...,
         raise ExampleError(f"{file} has no {' and no '.join(lacks)}, as {called} takes; `shapecheck sample` writes all")
 
 
+def _of_argument(numbers: Iterable[str], choose: Callable[[str], int], name: str) -> tuple[str, int] | None:
+    """The integer among the arguments that a dim of a record is named after, with its size."""
+    found = next((each for each in numbers if each == name or are_spelled_alike(name, each)), None)
+    return (found, choose(found)) if found is not None else None
+
+
 def _alternatives(described: Collection[ParameterSpec]) -> tuple[Choices, ...]:
     """The choices of other shapes, for all arguments alike: the second of each that has several, then the third."""
     several = [each for each in described if each.others]
@@ -543,6 +554,8 @@ def _inventions(made: Iterable[Synthesis], fixed: Collection[int] = ()) -> tuple
             found[Assumption("dtype", name, "", "invented")] = None
         for part, spec in synthesis.sources.described_parts.items():
             found[Assumption("part", part, spec, "written")] = None
+        for name, argument in synthesis.assignment.named_after.items():
+            found[Assumption("tie", name, argument, "namesake")] = None
         for name, size in synthesis.instances.sizes.items():
             if size not in fixed:
                 found[Assumption("size", name, str(size), "invented")] = None

@@ -136,8 +136,9 @@ class SizeAssignment:
 
     `known` are sizes known from the constructor, by fields or by the configuration; all other names are free. Names are
     handed out as they are met, so `prepare` must have seen the specs before symbols are asked for. The sizes of some
-    names are `multiples` of a number. `choose_inner` may have another size for a name that only arrays inside of
-    arguments have. Where `own_sizes` says so, those of a further instance of one class have names of their own.
+    names are `multiples` of a number. What no array of the call itself has may have the size `of_argument`, an integer
+    with its name; else `choose_inner` may have another size for a name that only arrays inside of arguments have. Where
+    `own_sizes` says so, those of a further instance of one class have names of their own.
     """
 
     def __init__(
@@ -165,6 +166,8 @@ class SizeAssignment:
         self.computed: dict[int, SymbolicDim] = {}  # those that follow from others, by their sizes
         self._inner: dict[str, None] = {}  # these names
         self.choose_inner: Callable[[str, int], int] | None = None
+        self.of_argument: Callable[[str], tuple[str, int] | None] = lambda name: None
+        self.named_after: dict[str, str] = {}  # names that have the size of an integer among the arguments
         self.own_sizes: Callable[[], bool] = lambda: False
         self._made_classes: set[type] = set()
         self.stacks = 0  # how many records are being made that stand for several
@@ -247,6 +250,10 @@ class SizeAssignment:
             return self.known[name]
         if name in self.ties:
             return evaluate(parse_spec(f"({self.ties[name]})").dims[0], self._note_used)
+        if name not in self.free and (argument := self.of_argument(name)) is not None:
+            if name != argument[0]:
+                self.named_after[name] = argument[0]
+            return argument[1]
         if name in self._sizes:
             return self._sizes[name]
         last = name.rpartition(".")[2]

@@ -30,6 +30,7 @@ from shapecheck.evaluate.inputs.facts.namesakes import (
     words,
 )
 from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED, is_of_further
+from shapecheck.evaluate.inputs.trials.written_relations import written_relations
 from shapecheck.model import Assumption
 from shapecheck.shapes import AnyDims, FixedDim, NamedDim, VariadicDim, is_variadic, parse_spec
 
@@ -39,6 +40,8 @@ Tie = tuple[str, str]
 _RELATING = frozenset(["half", "double", "twice", "quarter", "third", "minus", "plus", "total", "both"])
 _MAKERS = ("__init__", "__post_init__", "setup")
 _NAME = re.compile(r"[^\W\d]\w*")
+_MULTIPLE = re.compile(r"\d+\*([^\W\d]\w*)")
+_SUM = re.compile(r"[^\W\d]\w*\+[^\W\d]\w*")
 
 
 @dataclass(frozen=True)
@@ -149,6 +152,12 @@ class Sizes:
     own: frozenset[int] = frozenset()
     fields: Mapping[str, str] = field(default_factory=dict)
 
+    def by_name(self) -> dict[str, int]:
+        """The numbers that names have here; an attribute goes by its own name too."""
+        integers = {name.rpartition(".")[2]: size for name, size in self.integers.items()}
+        chosen = {name: int(text) for name, text in self.chosen.items() if text.isdigit()}
+        return {**integers, **self.integers, **chosen}
+
     def names_of(self, size: int) -> list[str]:
         """The integers of this size."""
         return [name for name, value in self.integers.items() if value == size]
@@ -173,7 +182,23 @@ def explain_tie(tie: Tie, signature: CallSignature, sizes: Sizes) -> Assumption:
     is_said = any(_says_relation(each, related) for each in related) or bool(
         _computed_variables(signature.function) & set(related)
     )
+    is_said = is_said or text in relation_texts(name, sizes.by_name(), signature.function)
+    multiple = _MULTIPLE.fullmatch(text)
+    if multiple is not None and any(
+        each.text in (f"{name}//{multiple[1]}", f"{name}/{multiple[1]}")
+        for each in written_relations(signature.function)
+    ):
+        is_said = True  # a quotient that is written is one of sizes that can be divided
+    if not is_said and _SUM.fullmatch(text) and {name, *_NAME.findall(text)} <= signature.features():
+        return Assumption("tie", name, text, "alias")  # what is joined along its features has those of both
     return Assumption("tie", name, text, "written" if is_said else "invented")
+
+
+def relation_texts(name: str, sizes: Mapping[str, int], function: Callable[..., object] | None) -> Iterator[str]:
+    """How the size of a name may follow from those of others, as its function's file writes it, over names alone."""
+    for each in written_relations(function):
+        if each.name in ("", name) and each.size(sizes) is not None and name not in _NAME.findall(each.text):
+            yield each.text
 
 
 def equal_through_open(tie: Tie, ties: Sequence[Tie], signature: CallSignature) -> Iterator[str]:

@@ -1,0 +1,80 @@
+"""How sizes follow from others, as a file writes it: `x+u` among the axes of an array, `where T = F * hop` in words."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import re
+import sys
+import tokenize
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+
+from shapecheck.evaluate.inputs.facts.source_reads import note_module_read
+from shapecheck.evaluate.inputs.trials.size_assignment import UnknownSizeError, evaluate
+from shapecheck.shapes import SpecError, SymbolicDim, parse_spec
+
+_TERM = r"(?:[A-Za-z_][\w.]*|\d+)"
+_OPERATOR = r"(?://|[-+*/])"
+_EQUATION = re.compile(rf"(?<![\w.])(?P<name>[A-Za-z_]\w*)\s*==?\s*(?P<of>{_TERM}(?:\s*{_OPERATOR}\s*{_TERM})+)")
+_SPACED = rf"[ \t]?{_OPERATOR}[ \t]?"
+_AXIS = re.compile(rf"(?<![\w.\])])(?:[A-Za-z_]\w*{_SPACED}|\d+[ \t]?\*[ \t]?){_TERM}(?:{_SPACED}{_TERM})*")
+_QUOTIENT = re.compile(r"(?<![\w.\])])[A-Za-z_]\w*\s*//\s*[A-Za-z_]\w*")
+_MOST = 200  # of one file
+
+
+class WrittenRelation:
+    """An expression over names, and what is said to be equal to it, or "" for any axis."""
+
+    def __init__(self, name: str, text: str, dim: SymbolicDim) -> None:
+        self.name, self.text, self._dim = name, text, dim
+
+    def size(self, sizes: Mapping[str, int]) -> int | None:
+        """What it comes to; None where a name has no size."""
+        try:
+            found = evaluate(self._dim, lambda name: sizes[name])
+        except (UnknownSizeError, KeyError):
+            return None
+        return found if type(found) is int else None
+
+
+def written_relations(function: Callable[..., object] | None) -> tuple[WrittenRelation, ...]:
+    """Those of a function's file."""
+    module = sys.modules.get(str(getattr(function, "__module__", "")))
+    if module is None:
+        return ()
+    note_module_read(module.__name__)
+    try:
+        return _parse_relations(inspect.getsource(module))
+    except (OSError, TypeError):
+        return ()
+
+
+@lru_cache(maxsize=64)
+def _parse_relations(source: str) -> tuple[WrittenRelation, ...]:
+    found: dict[tuple[str, str], WrittenRelation] = {}
+    for name, text in _texts(source):
+        plain = re.sub(r"\b(?:self|cfg|config|c)\.", "", text).replace(" ", "")
+        if len(found) == _MOST or (name, plain) in found or "." in plain:
+            continue
+        try:
+            dims = parse_spec(f"({plain})").dims
+        except SpecError:
+            continue
+        if len(dims) == 1 and isinstance(dims[0], SymbolicDim):
+            found[(name, plain)] = WrittenRelation(name, plain, dims[0])
+    return tuple(found.values())
+
+
+def _texts(source: str) -> Iterator[tuple[str, str]]:
+    """The equations of a file, quotients of integers, and what else comments and texts have that may be axes."""
+    for line in source.splitlines():
+        yield from ((each["name"], each["of"]) for each in _EQUATION.finditer(line))
+        yield from (("", each.group()) for each in _QUOTIENT.finditer(line))
+    try:
+        tokens = [*tokenize.generate_tokens(io.StringIO(source).readline)]
+    except (tokenize.TokenError, SyntaxError):
+        return
+    for token in tokens:
+        if token.type in (tokenize.COMMENT, tokenize.STRING):
+            yield from (("", each.group()) for each in _AXIS.finditer(token.string))
