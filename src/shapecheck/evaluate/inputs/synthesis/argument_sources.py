@@ -27,6 +27,7 @@ from shapecheck.evaluate.inputs.facts.known_texts import known_texts, reaches_ou
 from shapecheck.evaluate.inputs.facts.namesake_annotations import namesake_annotations
 from shapecheck.evaluate.inputs.facts.optimizer_calls import optimizer_role
 from shapecheck.evaluate.inputs.facts.random_keys import admits_key
+from shapecheck.evaluate.inputs.facts.record_classes import record_classes
 from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     MISSING,
     admits_integer,
@@ -96,6 +97,9 @@ class ArgumentSources:
         self.owner: Owner | None = None  # whose method it is that arguments are made for
         self.later: dict[str, LaterArgument] = {}  # variables that are made when a model asks for them
         self.described_parts: dict[str, str] = {}  # of arguments: what comments say of them
+        self.recognised: dict[
+            str, str
+        ] = {}  # arguments of which nothing is said, and whose class is known all the same
 
     def argument(
         self,
@@ -142,6 +146,9 @@ class ArgumentSources:
             made = self._as_owner_makes(function, name, annotation)
             if made is not MISSING:
                 return made
+            made = self._as_record(function, name, annotation)
+            if made is not MISSING:
+                return made
             made = self._as_settings(function, name, annotation)
             if made is not MISSING:
                 return made
@@ -156,6 +163,8 @@ class ArgumentSources:
                 return made
         if makers and (made := self._instances.made_by(makers, name)) is not MISSING:
             return made
+        if annotation in (MISSING, Any) and constructing and holds_sizes(function, name):
+            return self._sizes(function, name)
         try:
             return self._values.value(annotation, name, constructing=constructing)
         except CannotSynthesiseError as error:
@@ -199,6 +208,15 @@ class ArgumentSources:
             return MISSING
         self._values.invent("value", name, f"what {maker.function.__name__}() makes")
         return made if all(map(_is_plain_leaf, jax.tree_util.tree_leaves(made))) else call
+
+    def _as_record(self, function: Callable[..., object], name: str, annotation: object) -> object:
+        """An instance of the one record that has what the code reads off the parameter, or MISSING."""
+        for cls in record_classes(function, name) if annotation in (MISSING, Any) else ():
+            with contextlib.suppress(CannotSynthesiseError):
+                made = self._instances.instance(cls, name)
+                self.recognised[name] = f"one {cls.__name__}, which has all that is read off it"
+                return made
+        return MISSING
 
     def _as_settings(self, function: Callable[..., object], name: str, annotation: object) -> object:
         """Settings with what the code reads off them, or MISSING if it reads nothing or they are of some class."""

@@ -1,0 +1,54 @@
+"""The records that functions are given without a word: `loss(pred, batch)`, which reads `pred.boxes`, `batch.labels`."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Callable, Iterator
+
+from shapecheck.evaluate.framework_protocol import deferred_classes, model_classes
+from shapecheck.evaluate.inputs.facts.attribute_reads import attribute_reads
+from shapecheck.evaluate.inputs.facts.namesakes import words
+from shapecheck.evaluate.inputs.facts.runtime_annotations import own_annotations
+from shapecheck.evaluate.inputs.facts.source_reads import note_module_read
+
+
+def record_classes(function: Callable[..., object], parameter: str) -> list[type]:
+    """The class among the variables of a function's file that has all that the code reads off a parameter.
+
+    Of several, the one that the parameter is named after; none if that does not tell.
+    """
+    reads = attribute_reads(function, parameter)
+    module = sys.modules.get(str(getattr(function, "__module__", "")))
+    if not reads or module is None:
+        return []
+    note_module_read(module.__name__)
+    home = module.__name__.partition(".")[0]
+    records = {
+        id(each): each
+        for each in list(vars(module).values())
+        if isinstance(each, type) and each.__module__.partition(".")[0] == home and _is_record(each)
+    }
+    fitting = [each for each in records.values() if _has(each, set(reads))]
+    if len(fitting) > 1:
+        fitting = [each for each in fitting if words(each.__name__)[-1:] == words(parameter)[-1:]]
+    return fitting if len(fitting) == 1 else []
+
+
+def _is_record(cls: type) -> bool:
+    """Whether instances are made of their fields: a NamedTuple, a dataclass, no model whose variables come later."""
+    if issubclass(cls, deferred_classes()) or (dataclasses.is_dataclass(cls) and issubclass(cls, model_classes())):
+        return False
+    return dataclasses.is_dataclass(cls) or (issubclass(cls, tuple) and hasattr(cls, "_fields"))
+
+
+def _has(cls: type, names: set[str]) -> bool:
+    """Whether instances have all these attributes, and one of them at least is a field."""
+    fields = {*_fields(cls)}
+    return bool(names & fields) and all(name in fields or hasattr(cls, name) for name in names)
+
+
+def _fields(cls: type) -> Iterator[str]:
+    for each in cls.__mro__:
+        yield from own_annotations(each)
+    yield from getattr(cls, "_fields", ())

@@ -1,0 +1,91 @@
+"""What a function reads off a parameter of which nothing is said tells of which record it is."""
+
+from __future__ import annotations
+
+import pytest
+
+HEAD = """
+import dataclasses
+from typing import NamedTuple
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+"""
+
+CASES = {
+    # also where it is only handed on
+    "records.py": """
+class Graph(NamedTuple):
+    nodes: jax.Array  # (n, d)
+    senders: jax.Array  # (e,) int
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    hidden: int = 32
+    heads: int = 4
+def sent(g):
+    return g.nodes[g.senders]  # (e, d)
+
+def wrong(g):
+    return g.nodes[g.senders]  # shape: (e,)  ~SC201
+
+def handed(g):
+    return sent(g).sum(-1)  # (e,)
+
+def settings(cfg, x):
+    '''x: (n, hidden)'''
+    q = x.reshape(-1, cfg.heads, cfg.hidden // cfg.heads)  # (n, heads, hidden // heads)
+    return q.transpose(1, 0, 2)  # (n, heads, hidden // heads)  ~SC201
+
+def unknown(other):
+    return other.edges * 2  # (e, d)  ~unreached
+
+def array(x):
+    return x.T.shape
+""",
+    # of two that have it, the one that the parameter is called by
+    "several.py": """
+class Graph(NamedTuple):
+    nodes: jax.Array  # (n, d)
+    senders: jax.Array  # (e,) int
+
+class Other(NamedTuple):
+    nodes: jax.Array
+    senders: jax.Array
+
+def named(graph):
+    return graph.nodes[graph.senders]  # (e, d)
+
+def of_none(x):
+    return x.nodes[x.senders]  # (e, d)  ~unreached
+""",
+    # a constructor's list of widths, which it lengthens
+    "widths.py": """
+class Net(eqx.Module):
+    layers: list
+    last: eqx.nn.Linear
+
+    def __init__(self, inputs, channels, *, key):
+        k_out, *keys = jax.random.split(key, len(channels) + 1)
+        sizes = [2 * inputs] + list(channels)
+        pairs = zip(sizes[:-1], sizes[1:], keys)
+        self.layers = [eqx.nn.Linear(a, b, key=k) for a, b, k in pairs]
+        self.last = eqx.nn.Linear(channels[-1], 3, key=k_out)
+
+    def __call__(self, x):
+        '''x: (2*inputs,)'''
+        for layer in self.layers:
+            x = layer(x)
+        return self.last(x)  # shape: (inputs,)  ~SC201
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(check_folder):
+    return check_folder({name: HEAD + text for name, text in CASES.items()})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_records_of_the_file_are_what_code_reads_off_them(folder, name):
+    assert folder.cases[name].as_marked()
