@@ -1,4 +1,4 @@
-"""The records that functions are given without a word: `loss(pred, batch)`, which reads `pred.boxes`, `batch.labels`."""
+"""The records that functions are given without a word: `loss(pred, batch)`, which reads `pred.boxes`."""
 
 from __future__ import annotations
 

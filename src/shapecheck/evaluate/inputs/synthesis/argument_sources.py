@@ -146,7 +146,7 @@ class ArgumentSources:
             made = self._as_owner_makes(function, name, annotation)
             if made is not MISSING:
                 return made
-            made = self._as_record(function, name, annotation)
+            made = self._as_record(function, name) if parameter.annotation is parameter.empty else MISSING
             if made is not MISSING:
                 return made
             made = self._as_settings(function, name, annotation)
@@ -209,9 +209,9 @@ class ArgumentSources:
         self._values.invent("value", name, f"what {maker.function.__name__}() makes")
         return made if all(map(_is_plain_leaf, jax.tree_util.tree_leaves(made))) else call
 
-    def _as_record(self, function: Callable[..., object], name: str, annotation: object) -> object:
+    def _as_record(self, function: Callable[..., object], name: str) -> object:
         """An instance of the one record that has what the code reads off the parameter, or MISSING."""
-        for cls in record_classes(function, name) if annotation in (MISSING, Any) else ():
+        for cls in record_classes(function, name):
             with contextlib.suppress(CannotSynthesiseError):
                 made = self._instances.instance(cls, name)
                 self.recognised[name] = f"one {cls.__name__}, which has all that is read off it"
