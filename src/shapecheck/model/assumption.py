@@ -77,6 +77,19 @@ def weakest(assumptions: Iterable[Assumption]) -> Provenance:
     return max(kinds, key=_STRENGTH.__getitem__, default="given")
 
 
+def without_varied(assumptions: Iterable[Assumption], others: Iterable[Sequence[Assumption]]) -> list[Assumption]:
+    """What an evaluation rests on, without those inventions which `others` have otherwise and which show the same."""
+    values: dict[str, set[str]] = {}
+    for each in (each for one in others for each in one if each.kind == "value"):
+        values.setdefault(each.subject, set()).add(each.value)
+
+    def is_varied(each: Assumption) -> bool:
+        made = each.kind == "value" and each.provenance == "invented"
+        return made and bool(values.get(each.subject, set()) - {each.value})
+
+    return [each for each in assumptions if not is_varied(each)]
+
+
 def proves(evidence: Sequence[Sequence[Assumption]], about: Literal["shape", "dim", "dtype"] = "shape") -> bool:
     """Whether what some evaluations show alike may be held against the code; `evidence` has the assumptions of each.
 
@@ -93,10 +106,7 @@ def proves(evidence: Sequence[Sequence[Assumption]], about: Literal["shape", "di
         if not any(each.kind == "follows" for each in one)
     ]
     free = [one for one in invented if not any(each.kind in spoilt for each in one)]
-    values: dict[tuple[str, str], set[str]] = {}
-    for one in free:
-        for each in one:
-            if each.kind not in _FREE:
-                values.setdefault((each.kind, each.subject), set()).add(each.value)
-    has_certain = any(all(each.kind in _FREE for each in one) for one in free)
-    return has_certain or (bool(free) and all(len(different) > 1 for different in values.values()))
+    values = [{(each.kind, each.subject): each.value for each in one if each.kind not in _FREE} for one in free]
+    subjects = {subject for one in values for subject in one}
+    # One that has nothing of the kind differs too: a shorter sequence has no third item.
+    return bool(free) and all(len({one.get(subject) for one in values}) > 1 for subject in subjects)
