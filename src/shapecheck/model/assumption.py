@@ -106,7 +106,10 @@ def proves(evidence: Sequence[Sequence[Assumption]], about: Literal["shape", "di
         if not any(each.kind == "follows" for each in one)
     ]
     free = [one for one in invented if not any(each.kind in spoilt for each in one)]
-    values = [{(each.kind, each.subject): each.value for each in one if each.kind not in _FREE} for one in free]
-    subjects = {subject for one in values for subject in one}
-    # One that has nothing of the kind differs too: a shorter sequence has no third item.
-    return bool(free) and all(len({one.get(subject) for one in values}) > 1 for subject in subjects)
+    values: dict[tuple[str, str], set[str]] = {}
+    for one in free:
+        for each in one:
+            if each.kind not in _FREE:
+                values.setdefault((each.kind, each.subject), set()).add(each.value)
+    has_certain = any(all(each.kind in _FREE for each in one) for one in free)
+    return has_certain or (bool(free) and all(len(different) > 1 for different in values.values()))

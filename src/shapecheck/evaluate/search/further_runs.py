@@ -164,7 +164,8 @@ class FurtherRuns:
         choices = (tuple((key, str(length)) for key in keys) for length in OTHER_LENGTHS)
         trials = (dataclasses.replace(first.trial, choices=(*first.trial.choices, *each)) for each in choices)
         runs = [None if self._attempts.is_exhausted() else self._attempts.run_if_possible(each) for each in trials]
-        return tuple(dataclasses.replace(each, other_guess=True) for each in runs if each is not None and each.ok)
+        found = (_without_further_items(each) for each in runs if each is not None and each.ok)
+        return tuple(dataclasses.replace(each, other_guess=True) for each in found)
 
     def named_elsewhere(self, seen: Sequence[TrialOutcome]) -> tuple[TrialOutcome, ...]:
         """Free names that the class or the code gives a size after all: what holds with that size is not false.
@@ -338,6 +339,15 @@ def with_usual_length(outcome: TrialOutcome) -> TrialOutcome:
     made = (as_assumption(key, str(LENGTH), is_needed=False) for key in length_keys(outcome))
     bound_call = dataclasses.replace(outcome.bound_call, assumptions=(*outcome.bound_call.assumptions, *made))
     return dataclasses.replace(outcome, bound_call=bound_call)
+
+
+def _without_further_items(outcome: TrialOutcome) -> TrialOutcome:
+    """A run which does not rest on the items that only a longer sequence has: it rests on that."""
+    if outcome.bound_call is None:
+        return outcome
+    further = f"[{LENGTH}]"
+    assumptions = tuple(each for each in outcome.bound_call.assumptions if further not in each.subject)
+    return dataclasses.replace(outcome, bound_call=dataclasses.replace(outcome.bound_call, assumptions=assumptions))
 
 
 def stacked_records(outcome: TrialOutcome) -> dict[str, str]:

@@ -241,6 +241,7 @@ class ArgumentSources:
         A size-like integer gets a distinct size even where it has a default, which could hide a mix-up.
         """
         is_plain = isinstance(default, int) and not isinstance(default, bool) and name_hints.may_replace(name)
+        is_plain &= name not in self._integers.settled
         variant, is_pinned = self._integers.variant, name in self._integers.pinned
         if type(default) is int:
             self._integers.kept.setdefault(name, default)
