@@ -117,6 +117,9 @@ def test_an_axis_of_one_is_what_most_comments_say_it_is() -> None:
         ("[3, w, h]", tree("list", array("3", "5"), array("3", "5")), "bad rank"),
         ("[2, w, h]", tree("list", array("3", "5"), array("5", "3")), "bad rank"),
         ("[2, w]", tree("list", array("3"), array("5")), "bad rank"),
+        ("[2, w, h]", tree("tuple", array("3", "5"), array("3", "5")), "good"),
+        ("[k, w, h]", tree("tuple", array("3", "5"), array("3", "5")), "bad rank"),
+        ("[k, w, h]", tree("list", array("3", "5"), array("3", "5")), "good"),
     ],
 )
 def test_a_list_may_be_described_as_the_array_that_it_would_be_stacked(text: str, value: Value, verdict: str) -> None:
