@@ -794,6 +794,146 @@ PACKAGES = (
         origin="a1c4cd2de9",
         checked=".",
     ),
+    Package(name="JSL", repository="https://github.com/probml/JSL", origin="649c1fa970", checked="jsl"),
+    Package(name="efppo", repository="https://github.com/MIT-REALM/efppo", origin="3105556125", checked="src"),
+    Package(name="jf1uids", repository="https://github.com/leo1200/jf1uids", origin="03b5b18d30", checked="jf1uids"),
+    Package(name="moozi", repository="https://github.com/uduse/moozi", origin="4fdba11bc9", checked="moozi"),
+    Package(name="JAxtar", repository="https://github.com/tinker495/JAxtar", origin="b0f2ba5e39", checked="."),
+    Package(
+        name="bart-base-jax",
+        repository="https://github.com/ayaka14732/bart-base-jax",
+        origin="3cc0aa0202",
+        checked="lib",
+    ),
+    Package(name="coax", repository="https://github.com/coax-dev/coax", origin="cf855957b4", checked="coax"),
+    Package(
+        name="long-range-arena",
+        repository="https://github.com/google-research/long-range-arena",
+        origin="cd31e5c6b8",
+        checked="lra_benchmarks",
+    ),
+    Package(name="jeo", repository="https://github.com/google-deepmind/jeo", origin="d793969714", checked="jeo"),
+    Package(
+        name="herculens", repository="https://github.com/Herculens/herculens", origin="7397c06558", checked="herculens"
+    ),
+    Package(
+        name="s2fft", repository="https://github.com/astro-informatics/s2fft", origin="5e6a08222d", checked="s2fft"
+    ),
+    Package(name="JAX-ENT", repository="https://github.com/alexisiddiqui/JAX-ENT", origin="98b8daeec2", checked="."),
+    Package(
+        name="learned_optimization",
+        repository="https://github.com/google/learned_optimization",
+        origin="32186aa46a",
+        checked="learned_optimization",
+    ),
+    Package(name="scico", repository="https://github.com/lanl/scico", origin="b082d7b5ee", checked="scico"),
+    Package(name="treex", repository="https://github.com/cgarciae/treex", origin="af0c5a06e4", checked="treex"),
+    Package(name="poppy", repository="https://github.com/instadeepai/poppy", origin="c0a95c97d2", checked="."),
+    Package(name="jaxlie", repository="https://github.com/brentyi/jaxlie", origin="0b6655fbad", checked="."),
+    Package(name="pax", repository="https://github.com/NTT123/pax", origin="253f6fd3ee", checked="."),
+    Package(name="haliax", repository="https://github.com/stanford-crfm/haliax", origin="f41e7d40c6", checked="."),
+    Package(
+        name="equivariant-MLP", repository="https://github.com/mfinzi/equivariant-MLP", origin="b80815bd4c", checked="."
+    ),
+    Package(name="rigno", repository="https://github.com/camlab-ethz/rigno", origin="3e4b307c90", checked="."),
+    Package(
+        name="JaxPM",
+        repository="https://github.com/DifferentiableUniverseInitiative/JaxPM",
+        origin="f8bc854f5f",
+        checked=".",
+    ),
+    Package(name="jax_fdm", repository="https://github.com/arpastrana/jax_fdm", origin="71d449076d", checked="src"),
+    Package(name="jax-dna", repository="https://github.com/rkruegs123/jax-dna", origin="e4abddeefe", checked="jax_dna"),
+    Package(name="PDPO_jax", repository="https://github.com/SebasGutHdz/PDPO_jax", origin="da511b060b", checked="."),
+    Package(
+        name="cryojax-ensemble-optimization",
+        repository="https://github.com/flatironinstitute/cryojax-ensemble-optimization",
+        origin="a00fadd462",
+        checked="src",
+    ),
+    Package(
+        name="xlstm_jax", repository="https://github.com/thiomajid/xlstm_jax", origin="3999c9cb50", checked="xlstm_jax"
+    ),
+    Package(name="pgam_jax", repository="https://github.com/bagibence/pgam_jax", origin="f6fda48d2c", checked="src"),
+    Package(
+        name="myriad-jax", repository="https://github.com/robinhenry/myriad-jax", origin="0e583446cc", checked="src"
+    ),
+    Package(name="rbig_jax", repository="https://github.com/IPL-UV/rbig_jax", origin="8600f89790", checked="rbig_jax"),
+    Package(
+        name="PyElastica-JAX",
+        repository="https://github.com/skim0119/PyElastica-JAX",
+        origin="1e2144f6bd",
+        checked="src",
+    ),
+    Package(name="jax_hf", repository="https://github.com/skilledwolf/jax_hf", origin="596fdd7cf3", checked="src"),
+    Package(name="vggt_jax", repository="https://github.com/imgengineer/vggt_jax", origin="9a3bed45a2", checked="."),
+    Package(
+        name="alphafold3",
+        repository="https://github.com/google-deepmind/alphafold3",
+        origin="c0f97eda2f",
+        checked="src",
+    ),
+    Package(
+        name="ZMPY3D_JAX",
+        repository="https://github.com/alexisiddiqui/ZMPY3D_JAX",
+        origin="9fb1a9fd78",
+        checked="ZMPY3D_JAX",
+    ),
+    Package(name="jax_scm", repository="https://github.com/mpierzyna/jax_scm", origin="6870643c4d", checked="src"),
+    Package(
+        name="flash_attn_jax",
+        repository="https://github.com/nshepperd/flash_attn_jax",
+        origin="75fce0fb66",
+        checked="src",
+    ),
+    Package(
+        name="multifil_jax",
+        repository="https://github.com/travistune3/multifil_jax",
+        origin="4552ed66d3",
+        checked="multifil_jax",
+    ),
+    Package(name="jax-fli", repository="https://github.com/ASKabalan/jax-fli", origin="659abc6c99", checked="src"),
+    Package(name="clam_jax", repository="https://github.com/aliang8/clam_jax", origin="b8c40cf51e", checked="clam"),
+    Package(
+        name="genjax-chi", repository="https://github.com/genjax-dev/genjax-chi", origin="49b62504d0", checked="src"
+    ),
+    Package(
+        name="jax-research-template",
+        repository="https://github.com/andnp/jax-research-template",
+        origin="b1f9261d7d",
+        checked="libs",
+    ),
+    Package(
+        name="allen_v1_chen_2022_jax",
+        repository="https://github.com/aod321/allen_v1_chen_2022_jax",
+        origin="d6a63ffac6",
+        checked=".",
+    ),
+    Package(name="jim", repository="https://github.com/kazewong/jim", origin="3d0116844d", checked="src"),
+    Package(
+        name="transformer_flow",
+        repository="https://github.com/homerjed/transformer_flow",
+        origin="25dd1d0150",
+        checked=".",
+    ),
+    Package(name="lop-jax", repository="https://github.com/KevinGuo27/lop-jax", origin="52ae3eb070", checked="."),
+    Package(
+        name="qqn-jax", repository="https://github.com/SimiaCryptus/qqn-jax", origin="027fd9d6a7", checked="qqn_jax"
+    ),
+    Package(name="xpcsjax", repository="https://github.com/imewei/xpcsjax", origin="b810d8577a", checked="xpcsjax"),
+    Package(
+        name="sfincs_jax",
+        repository="https://github.com/uwplasma/sfincs_jax",
+        origin="d1b2ce4e13",
+        checked="sfincs_jax",
+    ),
+    Package(name="jaxstro", repository="https://github.com/jaxstro/jaxstro", origin="99274ee086", checked="src"),
+    Package(
+        name="fesom_jax", repository="https://github.com/koldunovn/fesom_jax", origin="0383a176df", checked="fesom_jax"
+    ),
+    Package(name="motep_jax", repository="https://github.com/sebastian57/motep_jax", origin="9fb15529bf", checked="."),
+    Package(name="moscot", repository="https://github.com/theislab/moscot", origin="89a7936314", checked="src"),
+    Package(name="play_jax", repository="https://github.com/kelechi-c/play_jax", origin="c3dc285d48", checked="."),
 )
 
 # The environment that the verdicts were read with (Python 3.12), for all packages together. What needs TensorFlow or

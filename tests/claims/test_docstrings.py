@@ -405,6 +405,37 @@ def test_what_is_said_of_entries(read, description, expected) -> None:
 
 
 @pytest.mark.parametrize(
+    ("description", "sure"),
+    [
+        ("Array of shape (n, m). The rows are those of x.", True),
+        ("Array of shape (n, m), the products of x and y.", True),
+        ("Array of shape (n, m). If there is time, it is symmetric.", True),
+        ("Array of shape (n, m) by default. If diag=True, it returns the diagonal.", False),
+        ("Array of shape (n, m). When `diag` is set, the result is the diagonal.", False),
+        ("Array of shape (n, m), or its diagonal if `diag`.", False),
+        ("Array of shape (n, m). With `diag=True` the diagonal is returned instead.", False),
+    ],
+)
+def test_a_result_that_an_argument_turns_into_another_accuses_nobody(read, description, sure) -> None:
+    source = RESULTS.format(description, "return x @ y.T").replace("(x)", "(x, y, diag=False)", 1)
+    assert [(claim.spec, claim.sure) for claim in read(source).claims] == [("n m", sure)]
+
+
+@pytest.mark.parametrize(
+    ("description", "expected"),
+    [
+        ("tuple: `(row, col)` of the first one.", []),
+        ("list: (row, col) of the first one.", []),
+        ("array: `(row, col)` of floats.", ["row col"]),
+        ("Two arrays of shape (row, col).", ["row col"]),
+    ],
+)
+def test_behind_the_word_tuple_a_bracket_lists_its_elements(read, description, expected) -> None:
+    source = 'def g(row: Float[Array, "row col"]):\n    pass\n' + RESULTS.format(description, "return g(x)")
+    assert [claim.spec for claim in read(source).claims if claim.notation == "docstring"] == expected
+
+
+@pytest.mark.parametrize(
     ("summary", "expected"),
     [
         ("Cut images of shape (b, h, w, 3) into flat patches.", ["images: b h w 3"]),

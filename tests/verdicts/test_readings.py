@@ -109,6 +109,26 @@ def test_an_axis_of_one_is_what_most_comments_say_it_is() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "value", "verdict"),
+    [
+        ("[2, w, h]", tree("list", array("3", "5"), array("3", "5")), "good"),
+        ("[w, h]", tree("list", array("3", "5"), array("3", "5")), "good"),
+        ("[2, h, w]", tree("list", array("3", "5"), array("3", "5")), "bad rank"),
+        ("[3, w, h]", tree("list", array("3", "5"), array("3", "5")), "bad rank"),
+        ("[2, w, h]", tree("list", array("3", "5"), array("5", "3")), "bad rank"),
+        ("[2, w]", tree("list", array("3"), array("5")), "bad rank"),
+        ("[2, w, h]", tree("tuple", array("3", "5"), array("3", "5")), "good"),
+        ("[k, w, h]", tree("tuple", array("3", "5"), array("3", "5")), "bad rank"),
+        ("[k, w, h]", tree("list", array("3", "5"), array("3", "5")), "good"),
+    ],
+)
+def test_a_list_may_be_described_as_the_array_that_it_would_be_stacked(text: str, value: Value, verdict: str) -> None:
+    source = f'def f(x: Float[Array, "w"], y: Float[Array, "h"]):\n    grid = g(x, y)  # {text}\n'
+    seen = [('x Float[Array, "w"]', array("3")), ('y Float[Array, "h"]', array("5")), (f"grid {text}", value)]
+    assert read(source, seen)[f"grid {text}"] == verdict
+
+
+@pytest.mark.parametrize(
     ("name", "dtype", "verdict"),
     [("keys", "uint32", "good"), ("words", "uint32", "bad rank"), ("keys", "float32", "bad rank")],
 )

@@ -99,7 +99,17 @@ _IS_FUNCTION = re.compile(
     r"|returning|from|with|for)\b)",
     re.IGNORECASE,
 )
-_KINDS = frozenset({"tuple", "Tuple"})  # what stands above the list of results, and is none of them
+# "By default the (n, m) matrix. If diag=True, it returns its diagonal": what it is in one case alone.
+_CONDITION_ON = r"""(?:(?:if|when|unless)\s+[`'"*]*|(?:with|for)\s+[`'"*]*(?=\w+[`'"*]*\s*=))(?P<name>[A-Za-z_]\w*)\b"""
+_GIVES_ELSE = (
+    re.compile(
+        rf"\b{_CONDITION_ON}[^.;]*?\b(?:returns?|returned|gives?|instead|it\s+(?:is|has)"
+        r"|(?:results?|outputs?|shapes?|values?)\s+(?:is|are|has|have|becomes?))\b",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"\b(?:or|else|otherwise|instead|returns?|but)\b[^.;]*?\b{_CONDITION_ON}", re.IGNORECASE),
+)
+_KINDS = frozenset({"tuple", "Tuple", "list", "List"})  # what stands above the list of results, and is none of them
 _LONG_WAY = 12  # words between the start of the sentence and the shape
 _QUOTED = re.compile(r"(?::\w+:)?`+[^`]+`+")  # a formula or a piece of code, which is one word of the sentence
 
@@ -346,10 +356,15 @@ def _part(text: str, segment: Segment, offset: int, elements: Sequence[str]) -> 
     """What the text since the shape before calls the part of a value that a segment speaks of."""
     before = text[: segment.shapes[0].start - offset]
     label = segment.labels[-1] if segment.labels else ""
-    if label and not segment.generic and (segment.colon or label in elements or _is_quoted(before, label)):
+    if (
+        label
+        and label not in _KINDS
+        and not segment.generic
+        and (segment.colon or label in elements or _is_quoted(before, label))
+    ):
         return label
     entry = _ENTRY.search(before)
-    return entry.group(1) if entry is not None else ""
+    return entry.group(1) if entry is not None and entry.group(1) not in _KINDS else ""
 
 
 def _is_entry(text: str, name: str) -> bool:
@@ -359,6 +374,11 @@ def _is_entry(text: str, name: str) -> bool:
 
 def _is_quoted(text: str, name: str) -> bool:
     return any(f"{quote}{name}{quote}" in text for quote in "`'\"")
+
+
+def gives_else(text: str, parameters: Container[str]) -> bool:
+    """Whether a description of a result says that another one is given where a parameter has some value."""
+    return any(each["name"] in parameters for pattern in _GIVES_ELSE for each in pattern.finditer(text))
 
 
 def list_elements(text: str) -> list[str]:

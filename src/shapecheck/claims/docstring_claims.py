@@ -14,7 +14,13 @@ from dataclasses import dataclass, replace
 from shapecheck.claims.axis_words import MAY_SAY_RANK, rank_of
 from shapecheck.claims.claim_sites import SiteKey, Sites
 from shapecheck.claims.described_entries import entry_shapes
-from shapecheck.claims.described_shapes import DescribedShape, list_elements, named_shapes, read_shapes
+from shapecheck.claims.described_shapes import (
+    DescribedShape,
+    gives_else,
+    list_elements,
+    named_shapes,
+    read_shapes,
+)
 from shapecheck.claims.docstring_sections import Item, Line, read_items, without_markup
 from shapecheck.claims.unmarked_shapes import takes_no_array
 from shapecheck.claims.value_hints import MAY_LIST_TEXTS, MAY_SAY_TYPE, texts_of, type_of
@@ -187,6 +193,8 @@ class DocstringReader:
         is_return = item.kind == "return"
         count = _result_count(node) if is_return and returned <= 1 and isinstance(node, Function) else 0
         shapes = read_shapes(text.text, elements, is_return=is_return, known=self.readable, count=count)
+        if is_return and gives_else(text.text, self.tables.scopes[scope].parameters):
+            shapes = [replace(each, sure=False) for each in shapes]
         select: tuple[Selector, ...] = ("leaves",) if any(each.leaves for each in shapes) else ()
         if item.kind == "return":
             if isinstance(node, ast.ClassDef) or is_generator(node):

@@ -77,6 +77,19 @@ def weakest(assumptions: Iterable[Assumption]) -> Provenance:
     return max(kinds, key=_STRENGTH.__getitem__, default="given")
 
 
+def without_varied(assumptions: Iterable[Assumption], others: Iterable[Sequence[Assumption]]) -> list[Assumption]:
+    """What an evaluation rests on, without those inventions which `others` have otherwise and which show the same."""
+    values: dict[str, set[str]] = {}
+    for each in (each for one in others for each in one if each.kind == "value"):
+        values.setdefault(each.subject, set()).add(each.value)
+
+    def is_varied(each: Assumption) -> bool:
+        made = each.kind == "value" and each.provenance == "invented"
+        return made and bool(values.get(each.subject, set()) - {each.value})
+
+    return [each for each in assumptions if not is_varied(each)]
+
+
 def proves(evidence: Sequence[Sequence[Assumption]], about: Literal["shape", "dim", "dtype"] = "shape") -> bool:
     """Whether what some evaluations show alike may be held against the code; `evidence` has the assumptions of each.
 

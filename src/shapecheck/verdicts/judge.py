@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from shapecheck.model import SNIPPET, ArrayValue, Assumption, Claim, Evaluation, Module, Point, proves, weakest
-from shapecheck.model.assumption import KEEPS_NO_AXIS, ON_PATH, is_of_stacks
+from shapecheck.model.assumption import KEEPS_NO_AXIS, ON_PATH, is_of_stacks, without_varied
 from shapecheck.shapes import FixedDim, NamedDim, parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
 from shapecheck.verdicts.claim_outcome import Mismatch
@@ -221,10 +221,11 @@ def _verdict(
         verdicts.unknown.setdefault(key, _some_sizes(holds, fails))
         return None
     if good:
-        best = min(good, key=lambda each: _strength(each.assumptions))
+        needed = [without_varied(each.assumptions, [other.assumptions for other in good]) for each in good]
+        best = min(needed, key=_strength)
         kept = verdicts.rests_on.get(key)
-        if kept is None or _strength(best.assumptions) < _strength(kept):
-            verdicts.rests_on[key] = tuple(a for a in best.assumptions if a.kind not in _UNTOLD)
+        if kept is None or _strength(best) < _strength(kept):
+            verdicts.rests_on[key] = tuple(a for a in best if a.kind not in _UNTOLD)
         _note_shown(key, good, verdicts)
         loose = [each.results[key].loose for each in good]
         if all(loose):

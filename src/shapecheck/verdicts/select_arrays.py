@@ -19,6 +19,7 @@ from shapecheck.model import (
     entry_key,
     is_structure,
 )
+from shapecheck.shapes import parse_spec
 
 
 @dataclass(frozen=True)
@@ -119,12 +120,28 @@ def select_described(claim: Claim, value: Value) -> list[list[SelectedArray]]:
     if claim.notation == "docstring" and isinstance(picked, TreeValue) and picked.kind == "tuple":
         # "The output is an array of shape ...", and what is returned with it is described elsewhere.
         return [leaves, *([SelectedArray(each)] for each in picked.children if isinstance(each, ArrayValue))]
+    stacked = [[SelectedArray(each)] for each in _as_stack(claim, picked)] if claim.notation != "annotation" else []
     within = picked.children if isinstance(picked, TreeValue) and picked.kind == "tuple" else ()
     if within and (claim.each or any(isinstance(each, TreeValue) for each in within)):
         # `logits, metrics = f(x)  # (b, t)` leaves out a dict of metrics, or a loss.
         plain = [SelectedArray(each) for each in within if isinstance(each, ArrayValue) and each.shape]
-        return [leaves, plain] if plain else [leaves]
-    return [leaves]
+        return [leaves, *([plain] if plain else []), *stacked]
+    return [leaves, *stacked]
+
+
+def _as_stack(claim: Claim, value: Value) -> Iterator[ArrayValue]:
+    """A list of arrays of one shape as the array that they would be stacked: `[x, y]  # (2, n)`.
+
+    A tuple, such as `meshgrid` gives, if the claim says in front of how many it is.
+    """
+    first = parse_spec(claim.spec).dims[:1]
+    if isinstance(value, TreeValue) and (
+        value.kind == "list" or (value.kind == "tuple" and list(map(str, first)) == [str(len(value.children))])
+    ):
+        shapes = {each.shape if isinstance(each, ArrayValue) else None for each in value.children}
+        item = value.children[0] if value.children else None
+        if len(shapes) == 1 and isinstance(item, ArrayValue):
+            yield replace(item, shape=(str(len(value.children)), *item.shape))
 
 
 def _may_be_raw_keys(claim: Claim, value: ArrayValue) -> bool:

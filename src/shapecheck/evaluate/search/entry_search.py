@@ -26,7 +26,13 @@ from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.choice_search import search_choices
 from shapecheck.evaluate.search.code_errors import CodeErrors, may_blame_dtype
-from shapecheck.evaluate.search.further_runs import FurtherRuns, follows_one_condition, stacked_records, with_decisions
+from shapecheck.evaluate.search.further_runs import (
+    FurtherRuns,
+    follows_one_condition,
+    stacked_records,
+    with_decisions,
+    with_usual_length,
+)
 from shapecheck.evaluate.search.refused_shapes import RefusedShape, find_refused
 from shapecheck.evaluate.search.size_search import SizeSearch, says_division, says_order
 from shapecheck.model import Assumption, Evaluation
@@ -204,7 +210,10 @@ class EntrySearch:
         for name, found in self._further.other_defaults(first):
             others += found.ok or self._errors.narrow_default(name, found)
         narrow = self._errors.narrow(first, ranks) or self._errors.narrow_to_none(first)
-        return SearchResult(ok=(*symbolic, *runs, *sized, *others, *narrow))
+        shown = (*symbolic, *runs, *sized, *others, *narrow)
+        if lengths := self._further.other_lengths(first):
+            shown = (*map(with_usual_length, shown), *lengths)
+        return SearchResult(ok=shown)
 
     def _symbolic(self, sized: TrialOutcome) -> Iterator[TrialOutcome]:
         """The same with symbols. That JAX cannot go on with them is no matter where numbers do."""

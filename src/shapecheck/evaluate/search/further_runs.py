@@ -13,7 +13,16 @@ from collections.abc import Iterator, Sequence
 from shapecheck.evaluate.inputs.synthesis.made_integers import EVEN, ODD
 from shapecheck.evaluate.inputs.synthesis.real_values import VALUES
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import INVENTIONS, CannotSynthesiseError
-from shapecheck.evaluate.inputs.trials.choices import OTHER_SIZE, default_key, is_rank_key, is_stack_key
+from shapecheck.evaluate.inputs.trials.choices import (
+    LENGTH,
+    OTHER_LENGTHS,
+    OTHER_SIZE,
+    as_assumption,
+    default_key,
+    is_length_key,
+    is_rank_key,
+    is_stack_key,
+)
 from shapecheck.evaluate.inputs.trials.size_assignment import DIVISIBLE, DIVISIBLE_TOO, Substitution
 from shapecheck.evaluate.inputs.trials.trial import INDEPENDENT, CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.probes.decided_conditions import DECISIONS
@@ -142,6 +151,21 @@ class FurtherRuns:
         choices = (*first.trial.choices, *((key, SEVERAL) for key in records))
         outcome = self._attempts.run_if_possible(dataclasses.replace(first.trial, choices=choices))
         return dataclasses.replace(outcome, other_guess=True) if outcome is not None else None
+
+    def other_lengths(self, first: TrialOutcome) -> tuple[TrialOutcome, ...]:
+        """The same with longer and shorter sequences, where they were made up: `shape: Sequence[int]` of a vector.
+
+        Nobody says how long they are: what is false for one length alone is no claim's fault. If the code runs with
+        no other, the length is its own.
+        """
+        keys = length_keys(first)
+        if not keys or not self._accuses:
+            return ()
+        choices = (tuple((key, str(length)) for key in keys) for length in OTHER_LENGTHS)
+        trials = (dataclasses.replace(first.trial, choices=(*first.trial.choices, *each)) for each in choices)
+        runs = [None if self._attempts.is_exhausted() else self._attempts.run_if_possible(each) for each in trials]
+        found = (_without_further_items(each) for each in runs if each is not None and each.ok)
+        return tuple(dataclasses.replace(each, other_guess=True) for each in found)
 
     def named_elsewhere(self, seen: Sequence[TrialOutcome]) -> tuple[TrialOutcome, ...]:
         """Free names that the class or the code gives a size after all: what holds with that size is not false.
@@ -300,6 +324,30 @@ def _local_integers(outcome: TrialOutcome) -> Iterator[tuple[str, str]]:
     for each in itertools.chain.from_iterable(o.names for call in outcome.calls for o in call.observations):
         if each.name in free and each.size.isdigit() and each.size not in free.values():
             yield each.name, named.get(each.size, each.size)
+
+
+def length_keys(outcome: TrialOutcome) -> tuple[str, ...]:
+    """The choices of how long sequences are that were made up for a run."""
+    others = outcome.bound_call.options.others if outcome.bound_call is not None else {}
+    return tuple(filter(is_length_key, others))
+
+
+def with_usual_length(outcome: TrialOutcome) -> TrialOutcome:
+    """A run which rests on how long the sequences are that were made up for it."""
+    if outcome.bound_call is None:
+        return outcome
+    made = (as_assumption(key, str(LENGTH), is_needed=False) for key in length_keys(outcome))
+    bound_call = dataclasses.replace(outcome.bound_call, assumptions=(*outcome.bound_call.assumptions, *made))
+    return dataclasses.replace(outcome, bound_call=bound_call)
+
+
+def _without_further_items(outcome: TrialOutcome) -> TrialOutcome:
+    """A run which does not rest on the items that only a longer sequence has: it rests on that."""
+    if outcome.bound_call is None:
+        return outcome
+    further = f"[{LENGTH}]"
+    assumptions = tuple(each for each in outcome.bound_call.assumptions if further not in each.subject)
+    return dataclasses.replace(outcome, bound_call=dataclasses.replace(outcome.bound_call, assumptions=assumptions))
 
 
 def stacked_records(outcome: TrialOutcome) -> dict[str, str]:

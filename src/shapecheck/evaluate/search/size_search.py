@@ -234,7 +234,8 @@ class SizeSearch:
         if bound_call is None:
             return None
         message = start.failure.message if start.failure is not None else ""
-        named = set(re.findall(r"\w+", message))
+        # What is named is perhaps one less than an axis, as the differences of its items are.
+        named = {str(size + step) for size in map(int, re.findall(r"(?<!\w)\d+", message)) for step in (0, 1)}
         chosen = [(name, text) for name, text in bound_call.chosen if name not in dict(before)]
         names = tuple(name for name, text in chosen if name not in UNNAMED or text in named)
         for substitution in substitutions(names, bound_call.tie_candidates(), relations=self._call_spec.relations):

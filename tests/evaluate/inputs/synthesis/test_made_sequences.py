@@ -24,6 +24,30 @@ def two(x: Float[Array, "c n"], w: Float[Array, "c n"], counts: Sequence[int]):
     y = x @ w ~SC305
     return jnp.broadcast_to(y, (a, b, *y.shape))
 """,
+    # an initializer is given one size, or several: the claim is about how it is called, and that is nowhere
+    "initializers.py": """
+def ring(key: Array, shape: Sequence[int]) -> Float[Array, "e"]:  ~unreached
+    return jnp.cos(jnp.zeros(shape))
+
+def ring_of(radius: float):
+    def init(key: Array, shape: Sequence[int]) -> Float[Array, "e"]:  ~unreached
+        return radius * jnp.zeros(shape)
+    return init
+
+def repeated(x: Float[Array, "d"], batch: Sequence[int]):
+    y = jnp.broadcast_to(x, (*batch, x.shape[0]))  # (b, d)  ~unreached
+    return y
+
+def grid(x: Float[Array, "d"], size: Sequence[int]) -> Float[Array, "h w k"]:  ~SC203
+    h, w = size
+    return jnp.zeros((h, w)) + x.sum()
+
+def wrong(x: Float[Array, "n d"], shape: Sequence[int]) -> Float[Array, "d n"]:  ~SC203
+    return x + jnp.zeros(shape).sum()
+
+def right(x: Float[Array, "n d"], shape: Sequence[int]) -> Float[Array, "n d"]:
+    return x + jnp.zeros(shape).sum()
+""",
     # the integer is how many axes an array has, and none of its sizes
     "repeated.py": """
 class Padded:
@@ -51,4 +75,11 @@ def folder(check_folder):
 @pytest.mark.parametrize("name", CASES)
 def test_errors(folder, name):
     case = folder.cases[name]
-    assert [mark for mark in case.actual if mark[1] not in ("unreached", "SC302")] == case.expected, case.details
+    actual = [mark for mark in case.actual if mark[1] != "SC302"]
+    if "~unreached" not in CASES[name]:
+        actual = [mark for mark in actual if mark[1] != "unreached"]
+    assert actual == case.expected, case.details
+
+
+def test_what_holds_for_every_length_rests_on_none(folder) -> None:
+    assert folder.report.summary.verified_on_invention == 0

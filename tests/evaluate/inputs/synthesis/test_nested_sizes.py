@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 HEAD = """
+from typing import NamedTuple
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -90,6 +92,19 @@ class Initial:
 
     def expected(self, params: Params) -> Float[Array, "emission_dim"]: ~unreached
         return self.concentration @ params.weights + params.weights @ params.probs  ~SC305
+""",
+    # A record that asserts its own shapes is made so that they hold, though what it asserts next never does.
+    "asserted.py": """
+class Pairs(NamedTuple):
+    n: int
+    items: Float[Array, "n"]
+
+def table(x: Float[Array, "k"], pairs: Pairs) -> Float[Array, "n 4"]: ~unreached
+    if pairs.items.shape != (pairs.n,): ~unreached
+        raise ValueError("items")
+    if pairs.n != 1000:
+        raise ValueError("never")  ~SC302
+    return jnp.zeros((pairs.n, 4))
 """,
     # No sizes of the net mend what is wrong outside of it.
     "wrong.py": STACK.format(mark="~SC301")

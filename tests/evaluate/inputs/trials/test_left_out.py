@@ -94,3 +94,43 @@ def test_what_is_handed_on_is_given_with_all_that_may_be_left_out(check_folder) 
     assert [each for each in marked.actual if each[1] != "unreached"] == marked.expected, marked.details
     (finding,) = marked.findings
     assert "with weights = given" in finding.details
+
+
+DEFAULTS = """
+from dataclasses import dataclass, field
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+class Data:
+    series: Float[Array, "time"]
+    window: Float[Array, "time"]
+
+    def __init__(self, series: Float[Array, "time"] = jnp.array([]), window: Float[Array, "time"] | None = None):
+        self.series, self.window = series, jnp.ones(len(series)) if window is None else window
+
+def scaled(
+    x: Float[Array, "n d"], w: Float[Array, "d"] = jnp.ones(3), b: Float[Array, "d"] | None = None
+) -> Float[Array, "n d"]:
+    return x * w + (0 if b is None else b)
+
+def wrong(x: Float[Array, "n d"], w: Float[Array, "d"] = jnp.ones(3)) -> Float[Array, "d n"]:  ~SC203
+    return x * w
+
+@dataclass
+class Scaling:
+    n_angles: int = 1
+    contrast: Array = field(default_factory=lambda: jnp.ones(1))  # (n_angles,)
+    offset: Array = field(default_factory=lambda: jnp.ones(2))  # (n_angles,)  ~SC201
+
+    def both(self):
+        return jnp.stack([self.contrast, self.contrast])  # (2, n_angles)
+
+def wrong_default(x: Float[Array, "n d"], w: Float[Array, "d d"] = jnp.ones((3, 4))) -> Float[Array, "n d"]:  ~SC202
+    return x * w.sum()
+"""
+
+
+def test_arrays_go_with_those_that_parameters_have_by_default(check_folder) -> None:
+    marked = check_folder({"defaults.py": DEFAULTS}).cases["defaults.py"]
+    assert [each for each in marked.actual if each[1] != "unreached"] == marked.expected, marked.details

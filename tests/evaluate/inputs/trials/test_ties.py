@@ -53,6 +53,21 @@ def all_visits(path: Array, grid: Array):  # path: (horizon, 2), grid: (H, W)
     seen = jnp.zeros((path.shape[0], H, W))
     return seen + seen.any(axis=0)
 """,
+    # what stands in front of the two sides of an image are its channels, whatever they are called
+    "channels.py": """
+class Corrector(eqx.Module):
+    conv: eqx.nn.Conv2d
+    scale: Array
+    def __init__(self, in_channels: int, *, key: PRNGKeyArray):
+        self.conv = eqx.nn.Conv2d(in_channels, in_channels, kernel_size=3, padding=1, key=key)
+        self.scale = jnp.ones(in_channels)
+    def __call__(self, x: Float[Array, "num_fields h w"]) -> Float[Array, "num_fields h w"]:
+        return x + self.conv(x)
+    def turned(self, x: Float[Array, "num_fields h w"]) -> Float[Array, "num_fields w h"]: ~SC203
+        return x + self.conv(x)
+    def by_height(self, x: Float[Array, "num_fields h w"]) -> Float[Array, "h num_fields w"]:
+        return x.swapaxes(0, 1) * self.scale[:, None, None] ~SC305
+""",
     # of points that are said to stand in columns, each is taken as a row: that goes for two of them alone
     "columns.py": """
 def headings(points: Array, yaws: Array):  # points: (2, n), yaws: (n,)  ~unreached

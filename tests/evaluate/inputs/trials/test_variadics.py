@@ -75,6 +75,20 @@ def first(x: Float[Array, "n n ..."]) -> Float[Array, "n ..."]:
 def rows(x: Float[Array, "n n ..."]) -> Float[Array, "n"]:  ~SC203
     return x.sum(axis=0)
 """,
+    # an axis of `...` that has as many differences as another has as many items
+    "differences.py": """
+def to_last(x: Float[Array, "..."], axis: int) -> Float[Array, "..."]:
+    return jnp.moveaxis(x, axis, -1)
+
+def slopes(x: Float[Array, "m"], y: Float[Array, "..."], *, axis: int) -> Float[Array, "..."]:
+    h = jnp.diff(x)
+    delta = jnp.diff(to_last(y, axis), axis=-1) / h
+    ends = end(delta[..., 0], delta[..., 1], h[0], h[1])
+    return jnp.moveaxis(jnp.concatenate([ends[..., None], delta[..., :-1]], axis=-1), -1, axis)
+
+def end(d: Float[Array, "..."], e: Float[Array, "..."], h: Float[Array, ""], k: Float[Array, ""]):
+    return (d * h - e * k) / (h + k)
+""",
     "model.py": """
 class Embed(eqx.Module):
     linear: eqx.nn.Linear

@@ -44,6 +44,7 @@ from shapecheck.evaluate.inputs.facts.runtime_annotations import (
 from shapecheck.evaluate.inputs.facts.signature_facts import written_specs
 from shapecheck.evaluate.inputs.facts.written_tables import UNKNOWN
 from shapecheck.evaluate.inputs.project.call_sites import CallSites, WrittenArray
+from shapecheck.evaluate.inputs.project.factories import factories_of
 from shapecheck.evaluate.inputs.project.maker_functions import Maker, looks_up_keys, makers_of, own_makers
 from shapecheck.evaluate.inputs.project.nested_arguments import classes_in
 from shapecheck.evaluate.inputs.synthesis.arrange_parts import arrange_parts
@@ -211,6 +212,8 @@ class ArgumentSources:
 
     def _as_record(self, function: Callable[..., object], name: str) -> object:
         """An instance of the one record that has what the code reads off the parameter, or MISSING."""
+        if isinstance(function, type) and factories_of(function):
+            return MISSING  # who writes one knows better what such an object is made of
         for cls in record_classes(function, name):
             with contextlib.suppress(CannotSynthesiseError):
                 made = self._instances.instance(cls, name)
@@ -259,6 +262,7 @@ class ArgumentSources:
         A size-like integer gets a distinct size even where it has a default, which could hide a mix-up.
         """
         is_plain = isinstance(default, int) and not isinstance(default, bool) and name_hints.may_replace(name)
+        is_plain &= name not in self._integers.settled
         variant, is_pinned = self._integers.variant, name in self._integers.pinned
         if type(default) is int:
             self._integers.kept.setdefault(name, default)

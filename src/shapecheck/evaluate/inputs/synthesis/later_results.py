@@ -16,6 +16,7 @@ from shapecheck.evaluate.inputs.facts.body_shapes import body_shapes
 from shapecheck.evaluate.inputs.facts.runtime_annotations import annotation_of, is_array_type
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trials import abstract_call
+from shapecheck.evaluate.inputs.trials.choices import is_length_key
 from shapecheck.evaluate.inputs.trials.size_assignment import UnknownSizeError
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.shapes import SpecError
@@ -64,17 +65,23 @@ class LaterResults:
 
     def _arguments(self, function: FunctionType) -> tuple[Sequence[object], dict[str, object]]:
         """Arguments of which something says all: what is made up after a call has begun could not be made otherwise."""
-        values, assignment = self._synthesis.values, self._synthesis.assignment
-        before = len(values.inventions), len(assignment.guessed_dtypes), len(self._synthesis.instances.sizes)
+        values = self._synthesis.values
+        before = self._made_up()
         if (taken := self._parameters_of_result()) is not None and not self._describes_itself(function):
             found: tuple[Sequence[object], dict[str, object]] = [values.value(each, "") for each in taken], {}
         else:
             described = self._models.described(function)
             body = body_shapes(function, described, self._models.hints(function))
             found = self._synthesis.arguments(function, described, {}, body)
-        if before != (len(values.inventions), len(assignment.guessed_dtypes), len(self._synthesis.instances.sizes)):
+        if before != self._made_up():
             raise CannotSynthesiseError("nothing says what the function takes that is given back")
         return found
+
+    def _made_up(self) -> tuple[int, ...]:
+        """How much was made up by now, of each kind, and sequences of which nobody says how long they are."""
+        values, assignment = self._synthesis.values, self._synthesis.assignment
+        lengths = sum(map(is_length_key, values.choices.options.others))
+        return len(values.inventions), len(assignment.guessed_dtypes), len(self._synthesis.instances.sizes), lengths
 
     def _describes_itself(self, function: FunctionType) -> bool:
         """Whether the function says itself what it takes, in numbers alone too: what says less than it yields to it."""

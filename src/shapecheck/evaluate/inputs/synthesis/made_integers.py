@@ -69,6 +69,7 @@ class IntegerChoices:
         self._used: set[int] = set()
         self.turns: set[str] = set()  # the names of those that count the turns of a loop that Python runs
         self.items: set[str] = set()  # and of those that count how often a list is repeated
+        self.settled: set[str] = set()  # and of those that arrays beside them follow by default
 
     @property
     def by_parameter(self) -> dict[str, int]:

@@ -29,8 +29,9 @@ from shapecheck.evaluate.inputs.trials import abstract_call
 from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall
 from shapecheck.evaluate.inputs.trials.choices import ArgumentChoices, Keys
 from shapecheck.evaluate.inputs.trials.size_assignment import SizeAssignment
+from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.model import DocstringHint
-from shapecheck.shapes import parse_spec
+from shapecheck.shapes import NamedDim, parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
 SUPPLIED: Final = object()
@@ -134,7 +135,9 @@ class Synthesis:
         if not constructing:
             self.integers.turns |= {each.name for each in parameters if counts_turns(function, each.name)}
         self.integers.items |= {each.name for each in parameters if repeats_items(function, each.name)}
+        self._keep_defaults_together(function, parameters, described, given)
         self._tie_integers(function, parameters, given, constructing)
+        self._tie_default_arrays(function, parameters, given)
         given = {**given, **self._named_holders(function, parameters, given, inner)}
         given = {**given, **self._size_holders(function, parameters, given, inner)}
         for parameter in parameters:
@@ -272,12 +275,60 @@ class Synthesis:
             if type(size) is int:
                 self.assignment.know(name, size)
 
+    def _keep_defaults_together(
+        self,
+        function: Callable[..., object],
+        parameters: Sequence[inspect.Parameter],
+        described: Mapping[str, ParameterSpec],
+        given: Mapping[str, object],
+    ) -> None:
+        """An integer keeps its default where arrays stand beside it that have so many rows by default, as is written.
+
+        `n_angles: int = 1`, and `contrast: np.ndarray = ones(1)` of shape `(n_angles,)`: who gives one gives the other.
+        """
+        integers = {each.name for each in parameters if type(each.default) is int and each.name not in given}
+        for parameter in parameters if integers else ():
+            annotation = array_type(annotation_of(function, parameter.name, parameter.annotation))
+            written = described.get(parameter.name)
+            spec = annotation.shape if annotation is not None else written.spec if written is not None else ""
+            names = integers.intersection(parse_spec(spec).names()) if spec else set[str]()
+            if names and parameter.name not in given and is_array(_default_of(function, parameter)):
+                self.integers.settled |= names
+
+    def _tie_default_arrays(
+        self, function: Callable[..., object], parameters: Sequence[inspect.Parameter], given: Mapping[str, object]
+    ) -> None:
+        """An array that a parameter has by default and keeps gives the dims of its annotation their sizes.
+
+        Others of this call that use them go with it: `td: Float[Array, "n"] = jnp.array([])`, and a window for it.
+        """
+        for parameter in parameters:
+            annotation = array_type(annotation_of(function, parameter.name, parameter.annotation))
+            if annotation is None or parameter.name in given or not is_array(parameter.default):
+                continue
+            if self.sources.argument(function, parameter, None, constructing=False) is not MISSING:
+                continue
+            dims, shape = parse_spec(annotation.shape).dims, parameter.default.shape
+            for dim, size in zip(dims, shape, strict=False) if len(dims) == len(shape) else ():
+                if isinstance(dim, NamedDim) and dim.name in self.assignment.free:
+                    self.assignment.know(dim.name, size)
+
 
 def _signature(function: Callable[..., object]) -> inspect.Signature:
     try:
         return signature_of(function)
     except (TypeError, ValueError) as error:
         raise CannotSynthesiseError(f"its parameters cannot be read ({error})") from None
+
+
+def _default_of(function: Callable[..., object], parameter: inspect.Parameter) -> object:
+    """What a parameter is by default; that of a dataclass's field may be made by a factory."""
+    if dataclasses.is_dataclass(function):
+        field = next((each for each in dataclasses.fields(function) if each.name == parameter.name), None)
+        if field is not None and field.default_factory is not dataclasses.MISSING:
+            with contextlib.suppress(Exception):  # of the user's factory: the constructor raises it again
+                return field.default_factory()
+    return parameter.default
 
 
 def _index(function: Callable[..., object], name: str, skip: int) -> int:

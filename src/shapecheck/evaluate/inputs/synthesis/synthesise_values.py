@@ -53,7 +53,6 @@ _STAND_INS = (
     (KEEPS_NO_AXIS, total),
 )
 _ITEMS = 3  # of an iterator that is made up
-_LENGTH, _OTHER_LENGTHS = 2, (1, 3)  # of a sequence that is made up
 INVENTIONS = len(_STAND_INS)
 """How often what nothing describes can be made up otherwise; from the second time on arrays and integers are alike."""
 
@@ -378,7 +377,7 @@ class ValueSynthesis:
         if origin is tuple and arguments and Ellipsis not in arguments:
             return tuple(self.value(a, f"{name}") for a in arguments)
         element = arguments[0] if arguments else Any
-        length = self.choices.length(self.place(name), _LENGTH, _OTHER_LENGTHS)
+        length = self.choices.length(self.place(name))
         if element is int and name_hints.particular_size(name) is None:  # such as the widths of layers: all differ
             # None of them has the name alone, which a dim may mean for how many there are.
             first = name if name in self.integers.pinned else f"{name}[0]"

@@ -23,6 +23,9 @@ OTHERWISE: Final = "otherwise"
 OTHER_SIZE: Final = "another size"
 OWN_SIZES: Final = ("each instance sizes", "its own sizes")
 """The choice that each of several instances of one class has sizes of its own, as its fields may."""
+LENGTH: Final = 2
+OTHER_LENGTHS: Final = (1, 3)
+"""How long a sequence is that is made up, and how long it may as well be."""
 DTYPES: Final[Mapping[str, str]] = {"float32": "Float", "int32": "Int", "bool": "Bool"}
 _MOST_AXES = 4
 _STACK = " stack"
@@ -143,9 +146,9 @@ class ArgumentChoices:
         """How an argument is made that another method of the model makes, too."""
         return self._choose(f"{place} way", ways[0], ways[1:])
 
-    def length(self, place: str, usual: int, others: tuple[int, ...]) -> int:
+    def length(self, place: str) -> int:
         """How long a sequence is of which nobody says that."""
-        return int(self._choose(f"{place} length", str(usual), tuple(map(str, others))))
+        return int(self._choose(f"{place} length", str(LENGTH), tuple(map(str, OTHER_LENGTHS))))
 
     def text(self, place: str, texts: tuple[str, ...]) -> str:
         """One of the texts that the code knows."""

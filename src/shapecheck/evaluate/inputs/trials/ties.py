@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -263,6 +264,12 @@ def _feature_axes(dims: Sequence[object]) -> Iterator[str]:
     channels = dims[-3] if len(dims) >= 3 else None
     if isinstance(channels, NamedDim) and any(word.startswith("c") for word in words(channels.name)):
         yield channels.name
+    sides = list(itertools.takewhile(lambda dim: isinstance(dim, NamedDim) and is_spatial(dim.name), reversed(dims)))
+    before = dims[-len(sides) - 1] if 1 < len(sides) < len(dims) else None
+    # In front of the sides of an image stand its channels, whatever they are of: `num_fields h w`. A single letter may
+    # count images.
+    if isinstance(before, NamedDim) and len(before.name) > 1 and not is_extent(before.name):
+        yield before.name
 
 
 def _says_relation(name: str, related: Sequence[str]) -> bool:

@@ -101,8 +101,9 @@ class BoundCall:
         )
 
     def made_integers(self) -> tuple[tuple[str, str], ...]:
-        """The free names that integers are called by too of which instances in arguments are made, with these sizes."""
-        made = {place.rpartition(".")[2]: str(size) for place, size in self.options.integers.items()}
+        """The free names by which integers go, too, that were made for the call or for what is in its arguments."""
+        every = (*self.integers.items(), *self.options.integers.items())
+        made = {place.rpartition(".")[2]: str(size) for place, size in every}
         return tuple((name, made[name]) for name, _ in self.chosen if name in made)
 
     def tie_candidates(self) -> tuple[int, ...]:
