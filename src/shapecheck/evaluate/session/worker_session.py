@@ -26,7 +26,7 @@ from shapecheck.evaluate.probes.ast_probes import HANDLE
 from shapecheck.evaluate.probes.monkeypatch import is_in_place, subclasses
 from shapecheck.evaluate.probes.probe_importer import CulpritImportError, PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder
-from shapecheck.evaluate.probes.unhashable_arguments import let_pass_unhashable
+from shapecheck.evaluate.probes.user_caches import let_pass_unhashable
 from shapecheck.evaluate.process_damage import ProcessDamage
 from shapecheck.evaluate.session import standard_streams
 from shapecheck.evaluate.session.call_session import CallSession

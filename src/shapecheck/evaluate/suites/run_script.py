@@ -15,11 +15,11 @@ from shapecheck.evaluate.inputs.project.user_examples import ExampleError
 from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, explain, is_own
 from shapecheck.evaluate.limits import TimeLimitError, time_limit
 from shapecheck.evaluate.probes.ast_probes import HANDLE, instrument
-from shapecheck.evaluate.probes.clear_caches import forget
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.tolerate_concrete import STEP, Steps, with_steps
+from shapecheck.evaluate.probes.user_caches import forget
 from shapecheck.evaluate.read_only_disk import read_only
 from shapecheck.evaluate.scratch_folders import scratch_folder
 from shapecheck.evaluate.suites.scratch_folder import playground

@@ -23,11 +23,11 @@ import jax
 from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, explain, is_own, kind_of
 from shapecheck.evaluate.limits import TimeLimitError, time_limit
 from shapecheck.evaluate.probes.ast_probes import HANDLE, instrument
-from shapecheck.evaluate.probes.clear_caches import forget
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
 from shapecheck.evaluate.probes.recorder import OpenCall, Recorder
 from shapecheck.evaluate.probes.tolerate_concrete import STEP, Steps, with_steps
+from shapecheck.evaluate.probes.user_caches import forget
 from shapecheck.evaluate.read_only_disk import read_only
 from shapecheck.evaluate.scratch_folders import scratch_folder
 from shapecheck.evaluate.suites.generalise import Generaliser
