@@ -16,8 +16,8 @@ from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.tolerate_concrete import BUG, Steps
 from shapecheck.evaluate.read_only_disk import read_only
+from shapecheck.evaluate.scratch_folders import playground
 from shapecheck.evaluate.suites.generalise import Generaliser
-from shapecheck.evaluate.suites.scratch_folder import playground
 from shapecheck.worker.messages.entry_messages import ImportEffects
 from shapecheck.worker.messages.suite_messages import CollectedTests, TestFiles, TestLimits, TestPlan, TestResult
 

@@ -21,8 +21,7 @@ from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.tolerate_concrete import STEP, Steps, with_steps
 from shapecheck.evaluate.probes.user_caches import forget
 from shapecheck.evaluate.read_only_disk import read_only
-from shapecheck.evaluate.scratch_folders import scratch_folder
-from shapecheck.evaluate.suites.scratch_folder import playground
+from shapecheck.evaluate.scratch_folders import playground, scratch_folder
 from shapecheck.model import Evaluation, Failure
 from shapecheck.worker.messages.plans import EntryPlan, ModulePlan
 

@@ -29,9 +29,8 @@ from shapecheck.evaluate.probes.recorder import OpenCall, Recorder
 from shapecheck.evaluate.probes.tolerate_concrete import STEP, Steps, with_steps
 from shapecheck.evaluate.probes.user_caches import forget
 from shapecheck.evaluate.read_only_disk import read_only
-from shapecheck.evaluate.scratch_folders import scratch_folder
+from shapecheck.evaluate.scratch_folders import playground, scratch_folder
 from shapecheck.evaluate.suites.generalise import Generaliser
-from shapecheck.evaluate.suites.scratch_folder import playground
 from shapecheck.model import SNIPPET, CodeBlock, Evaluation, Failure, Snippet
 from shapecheck.worker.messages.plans import EntryPlan, ModulePlan
 
