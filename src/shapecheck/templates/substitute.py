@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from shapecheck.templates.locked_template import LockedTemplate, Shapes
+from shapecheck.templates.lockfile import LockedTemplate, Shapes
 
 _ARRAY = re.compile(r"([^\[\]]+)\[(.+)\]\Z", re.DOTALL)
 _UNDER = re.compile(r"(\w+)\((.+)\)\Z", re.DOTALL)

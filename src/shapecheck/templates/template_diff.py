@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from shapecheck.templates.fold import StageLocation, fold_locations, is_inside
-from shapecheck.templates.locked_template import LockedTemplate, Shapes
+from shapecheck.templates.lockfile import LockedTemplate, Shapes
 from shapecheck.templates.substitute import substitute_sizes
 
 Kind = Literal["changed", "added", "removed"]

@@ -11,7 +11,7 @@ from shapecheck.commands.target_request import TargetRequest, pairs
 from shapecheck.commands.template import EvaluatedTemplate
 from shapecheck.config import Config, ConfigError
 from shapecheck.files import shown_path
-from shapecheck.templates.locked_template import LockedTemplate
+from shapecheck.templates.lockfile import LockedTemplate
 from shapecheck.templates.template_diff import Drift, drift
 
 Line = tuple[str, str]

@@ -11,8 +11,7 @@ from shapecheck.commands.lock.lock_location import absolute
 from shapecheck.commands.target_request import TargetRequest
 from shapecheck.config import ConfigError
 from shapecheck.files import shown_path
-from shapecheck.templates.locked_template import LockedTemplate
-from shapecheck.templates.lockfile import LockError, parse
+from shapecheck.templates.lockfile import LockedTemplate, LockError, parse
 
 _BATCH = re.compile(r"((?:[^\W\d]\w*\s*=\s*)?@)(.+)\Z", re.DOTALL)
 

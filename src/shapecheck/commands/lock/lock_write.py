@@ -13,8 +13,7 @@ from shapecheck.commands.target_request import TargetGoneError, TargetRequest, p
 from shapecheck.config import Config, ConfigError
 from shapecheck.files import shown_path
 from shapecheck.files.atomic_write import write_text
-from shapecheck.templates.locked_template import LockedTemplate, merge_locks
-from shapecheck.templates.lockfile import LockError, dump
+from shapecheck.templates.lockfile import LockedTemplate, LockError, dump, merge_locks
 from shapecheck.templates.template_diff import drift
 
 
