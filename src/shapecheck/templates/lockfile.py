@@ -1,4 +1,4 @@
-"""`shapes.lock`: what it keeps of templates, and its text, in which differences and merges go by stages."""
+"""`shapes.lock`: what is kept of templates, as TOML with a line for each stage, so that merges go by stages."""
 
 from __future__ import annotations
 
