@@ -12,8 +12,8 @@ import libcst as cst
 from libcst.codemod import CodemodContext
 from libcst.codemod.visitors import AddImportsVisitor, ImportItem
 
+from shapecheck.rewrite.insertion import NoPlaceError, Spot, Spots
 from shapecheck.rewrite.insertion_points import is_docstring
-from shapecheck.rewrite.spots import NoPlaceError, Spot, Spots
 
 _FULL = {"eqx": "equinox", "eqxi": "equinox.internal", "jnp": "jax.numpy", "jax": "jax"}
 _IMPORTS = (ast.Import, ast.ImportFrom)

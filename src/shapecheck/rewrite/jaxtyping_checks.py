@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from shapecheck.model import Claim
-from shapecheck.rewrite.insertion import Insertion
+from shapecheck.rewrite.insertion import Insertion, NoPlaceError
 from shapecheck.rewrite.insertion_points import own_nodes
 from shapecheck.rewrite.rewrite_plan import FilePlan, RewriteOutcome
 from shapecheck.rewrite.signature_checks import FunctionClaims, default, is_jaxtyped, never_checked
-from shapecheck.rewrite.spots import NoPlaceError
 from shapecheck.syntax.scopes import Function, arguments
 
 AHEAD, DECORATOR = 10, 20
