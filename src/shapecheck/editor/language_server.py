@@ -15,14 +15,13 @@ from pygls.uris import from_fs_path, to_fs_path
 
 from shapecheck import __version__, files
 from shapecheck.editor.diagnostics import diagnostics
-from shapecheck.editor.file_result import FileResult
+from shapecheck.editor.file_result import FileResult, WorkspaceResults
 from shapecheck.editor.open_notebook import OpenNotebook
 from shapecheck.editor.positions import EditorText, MovedLines
 from shapecheck.editor.project_checker import OpenDocument, ProjectChecker, RunOutcome
 from shapecheck.editor.run_queue import RunListener, RunQueue
 from shapecheck.editor.server_settings import ServerSettings
 from shapecheck.editor.work_progress import WorkProgress
-from shapecheck.editor.workspace_results import WorkspaceResults
 from shapecheck.files.notebook_source import SUFFIX
 
 NOTEBOOKS: Final = types.NotebookDocumentSyncOptions(
