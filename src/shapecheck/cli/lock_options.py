@@ -52,14 +52,13 @@ def write(request: LockRequest) -> int:
 def check(request: LockRequest) -> int:
     """Tell how a target, or all that are kept, differ from the lock."""
     from shapecheck.commands.lock import lock_check, lock_paths  # noqa: PLC0415  # as above
-    from shapecheck.commands.target_request import TargetRequest  # noqa: PLC0415  # as above
 
     lock, target, config = request.lock, request.target, request.config
     if request.init or request.arguments:
         raise click.UsageError("--check-lock takes --init and --arg from the lock; --write-lock changes them there")
     kept = lock_paths.read_lock(lock)
     if target is not None:
-        name = lock_paths.relative_target(target, TargetRequest(target=target).file, lock)
+        name = lock_paths.relative_target(target, lock)
         found = [each for each in kept if each.target == name]
     else:
         name, found = "any template", list(kept)
