@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import jax
 
-from shapecheck.evaluate.global_state import configuration_kinds, write
+from shapecheck.evaluate.global_state import configuration_kinds, differences, jax_settings, set_jax_settings, write
 from shapecheck.evaluate.inputs.trials.failure_reasons import is_own, kind_of
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder
@@ -55,7 +55,7 @@ class TestSession:
     ) -> CollectedTests:
         """Collect (only a part), and `serve` from inside pytest's run; else the answer is an error."""
         try:
-            from shapecheck.evaluate.suites import collect_tests, jax_settings  # noqa: PLC0415
+            from shapecheck.evaluate.suites import collect_tests  # noqa: PLC0415
             from shapecheck.evaluate.suites.run_test import TestRunner  # noqa: PLC0415
         except ImportError as error:
             return CollectedTests(error=f"pytest cannot be imported: {error}")
@@ -65,7 +65,7 @@ class TestSession:
         self.scratch, self.home = scratch, home
         self.playground = playground(home, os.path.join(scratch, "here"))
         shown = self.importer.shown_path
-        before = jax_settings.settings()
+        before = jax_settings()
         self.recorder.touched = set()
 
         def ready(items: Sequence[pytest.Item], problems: Sequence[str], *, whole: bool) -> None:
@@ -74,8 +74,8 @@ class TestSession:
                     self.items[item.nodeid] = item
                     self.plans[item.nodeid] = collect_tests.plan_of(item, shown)
             self.importer.ran |= {each for each in self.recorder.touched if each[1]}  # in hooks of conftest files
-            jax_settings.put_back(part.settings if part is not None else {})
-            left = jax_settings.changed_settings(before)
+            set_jax_settings(part.settings if part is not None else {})
+            left = differences(before, jax_settings())
             serve(
                 CollectedTests(
                     tests=tuple(self.plans.values()),
