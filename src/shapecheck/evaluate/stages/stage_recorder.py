@@ -334,7 +334,7 @@ class StagePlaces:
 
     def __init__(self) -> None:
         self.roots: list[ModelPaths] = []
-        self._parameters_of_result: Counter[str] = Counter()
+        self._times_taken: Counter[str] = Counter()
 
     def know(self, name: str, model: object) -> None:
         """What is called from outside may be a part of this."""
@@ -349,7 +349,7 @@ class StagePlaces:
     def find(self, part: object, around: Sequence[OpenStage], sizes: Sequence[str]) -> str:
         """Where `part` lies, which runs inside of the stages `around` it, mapped over axes of these sizes."""
         holders = [(each.model_paths, each.taken) for each in reversed(around) if each.model_paths is not None]
-        holders += [(model_paths, self._parameters_of_result) for model_paths in self.roots]
+        holders += [(model_paths, self._times_taken) for model_paths in self.roots]
         # The part itself, anywhere, is better than one like it nearby.
         for model_paths, taken in holders:
             found = model_paths.place(part)
@@ -361,10 +361,10 @@ class StagePlaces:
             if like is not None:
                 holder.taken[like[2]] += 1
                 return like[2]
-        likely = [like for a in self.roots if (like := a.alike(part, self._parameters_of_result, sizes)) is not None]
+        likely = [like for a in self.roots if (like := a.alike(part, self._times_taken, sizes)) is not None]
         if likely:
             found = min(likely, key=lambda rank: rank[:2])[2]
-            self._parameters_of_result[found] += 1
+            self._times_taken[found] += 1
             return found
         above = around[-1].path if around else ""
         return f"{above}.{type(part).__name__}()".lstrip(".")
