@@ -40,7 +40,7 @@ from shapecheck.evaluate.inputs.trials.trial import CallSpec
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.stages.debug_batch import batch, by_name
-from shapecheck.evaluate.stages.staged_framework import run_template
+from shapecheck.evaluate.stages.stage_recorder import run_template
 from shapecheck.shapes import SpecError, parse_spec
 from shapecheck.worker.messages.plans import ConfiguredExample
 from shapecheck.worker.messages.target_messages import TargetRefusal

@@ -13,6 +13,7 @@ from types import FrameType, TracebackType
 
 import jax
 
+from shapecheck.evaluate.framework_protocol import Framework, Function, framework_of_module, loaded_frameworks
 from shapecheck.evaluate.probes.recorder import Watch
 from shapecheck.evaluate.stages import stage_records
 from shapecheck.evaluate.stages.jax_transforms import around, fresh_traces, is_jitted, is_traced
@@ -25,7 +26,7 @@ from shapecheck.model import Frame, Stage
 
 _numbers = itertools.count()
 
-Framework = Callable[["StageRecorder"], contextlib.AbstractContextManager[None]]
+StageSource = Callable[["StageRecorder"], contextlib.AbstractContextManager[None]]
 Runner = Callable[[OpenStage, Callable[..., object], Sequence[object], Mapping[str, object]], object]
 Parameter = Callable[[str, object], object]
 
@@ -42,7 +43,7 @@ class StageRecorder(Watch):
 
     def __init__(
         self,
-        frameworks: Sequence[Framework],
+        frameworks: Sequence[StageSource],
         show: Callable[[str], str],
         *,
         flops: bool = False,
@@ -375,3 +376,39 @@ class StagePlaces:
             if stage.lies in model_paths.modules:
                 return parameters(model_paths.modules[stage.lies])
         return stage.held or parameters(stage.part)
+
+
+class StagedFramework(Framework):
+    """A framework whose calls of modules are stages."""
+
+    def record_stages(self, watch: StageRecorder) -> contextlib.AbstractContextManager[None]:
+        """Meanwhile each call of a module is a stage that `watch` is told of."""
+        return contextlib.nullcontext()
+
+    def run_template(self, pair: object, watch: Watch | None) -> Function | None:
+        """What runs a pair (init, apply) of which `apply` is no function, but several; None if it is none of its."""
+        return None
+
+
+@contextlib.contextmanager
+def record_stages(watch: StageRecorder) -> Iterator[None]:
+    """Meanwhile `watch` is told of the stages of all that are loaded."""
+    with contextlib.ExitStack() as stack:
+        for each in _staged_frameworks():
+            stack.enter_context(each.record_stages(watch))
+        yield
+
+
+def record_stages_of(module: str, watch: StageRecorder) -> contextlib.AbstractContextManager[None]:
+    """Meanwhile `watch` is told of the stages of the framework whose module this is."""
+    framework = framework_of_module(module)
+    return framework.record_stages(watch) if isinstance(framework, StagedFramework) else contextlib.nullcontext()
+
+
+def run_template(pair: object, watch: Watch | None) -> Function | None:
+    """What runs a pair (init, apply) of which `apply` is no function, but several, if a framework knows how."""
+    return next(filter(None, (each.run_template(pair, watch) for each in _staged_frameworks())), None)
+
+
+def _staged_frameworks() -> Iterator[StagedFramework]:
+    return (each for each in loaded_frameworks() if isinstance(each, StagedFramework))
