@@ -34,8 +34,7 @@ def test_only_the_server_needs_what_it_is_made_with() -> None:
 
 def test_the_extension_says_what_the_server_takes() -> None:
     text = (Path(__file__).parents[2] / "src/shapecheck/editor/vscode/extension.js").read_text()
-    from shapecheck.editor.language_server import STATUS
-    from shapecheck.editor.server_settings import ServerSettings
+    from shapecheck.editor.language_server import STATUS, ServerSettings
 
     assert f'"{STATUS}"' in text
     given = {"inlayHints": True, "debounce": 10, "python": "x"}

@@ -12,7 +12,7 @@ import pytest
 
 import shapecheck
 from shapecheck.evaluate.compare.array_difference import difference
-from shapecheck.evaluate.compare.array_layouts import layouts
+from shapecheck.evaluate.compare.equal_arrays import layouts
 from shapecheck.model import Tolerance
 
 KEY = jax.random.PRNGKey(0)

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from shapecheck.claims import read_module
-from shapecheck.editor.file_result import FileResult
-from shapecheck.editor.workspace_results import WorkspaceResults
+from shapecheck.editor.file_result import FileResult, WorkspaceResults
 from shapecheck.model import Finding, JudgedClaim, Span, Verdict
 
 TEXT = "def f(x):\n    y = g(x)  # (a, b)\n    return y\n"

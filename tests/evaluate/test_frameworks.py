@@ -85,7 +85,7 @@ import functools
 
 from shapecheck.evaluate.probes.monkeypatch import patch_attribute, subclasses
 from shapecheck.evaluate.stages.stage_records import StageStep, arguments, describe_unmapped, short
-from shapecheck.evaluate.stages.staged_framework import StagedFramework
+from shapecheck.evaluate.stages.stage_recorder import StagedFramework
 
 
 class ToyFramework(StagedFramework):

@@ -518,7 +518,6 @@ def test_an_unchanged_run_imports_what_reads_and_prints_a_report_and_starts_no_p
         "report.concise",
         "report.full",
         "report.progress",
-        "report.statistics",
         "report.summary",
         "report.terminal_text",
         "verdicts.baseline",

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from shapecheck.model import Report, Summary
-from shapecheck.report import FORMATS, statistics, summary
+from shapecheck.report import FORMATS, summary
 
 GOLDENS = Path(__file__).parent / "goldens"
 NAMES = {
@@ -83,4 +83,4 @@ def test_summary_where_nothing_was_verified(sample: Report) -> None:
 
 def test_statistics(sample: Report) -> None:
     more = tuple(sample.findings[0] for _ in range(9))
-    compare("statistics.txt", statistics.render(replace(sample, findings=(*sample.findings, *more))))
+    compare("statistics.txt", summary.statistics(replace(sample, findings=(*sample.findings, *more))))

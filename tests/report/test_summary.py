@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from shapecheck.model import Report, Summary, UnreachedClaim
-from shapecheck.report import statistics, summary
+from shapecheck.report import summary
 
 EMPTY = Report(findings=(), summary=Summary(), unreached=(), entries=())
 PASS = replace(
@@ -84,4 +84,4 @@ def test_control_characters_in_a_reason_do_not_reach_the_terminal() -> None:
 
 
 def test_statistics_of_nothing() -> None:
-    assert statistics.render(EMPTY) == ""
+    assert summary.statistics(EMPTY) == ""

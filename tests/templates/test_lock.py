@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shapecheck.templates.fold import StageLocation, fold_locations, unfold_locations
-from shapecheck.templates.locked_template import LockedTemplate, Shapes, TemplateInputs, merge_locks
-from shapecheck.templates.lockfile import LockError, dump, parse
+from shapecheck.templates.lockfile import LockedTemplate, LockError, Shapes, TemplateInputs, dump, merge_locks, parse
 from shapecheck.templates.template_diff import Drift, drift
 
 LINEAR = Shapes(

@@ -17,7 +17,7 @@ import pytest
 from jaxtyping import Array, Float
 
 from shapecheck.evaluate.live.live_template import evaluate
-from shapecheck.evaluate.stages.operation_cost import is_counted
+from shapecheck.evaluate.stages.stage_cost import is_counted
 from shapecheck.templates import of_runs
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"

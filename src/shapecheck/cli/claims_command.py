@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from shapecheck.cli.terminal import CLEAN, deliver, require_paths, say
 from shapecheck.config import ConfigError, load
 from shapecheck.model import Module
+
+if TYPE_CHECKING:
+    from shapecheck.files import UnreadPaths
 
 
 @click.command(short_help="List what would be checked, without importing anything.")
@@ -19,20 +23,16 @@ from shapecheck.model import Module
 @click.option("--config", "config_file", type=click.Path(path_type=Path), help="Read this file, not a pyproject.toml.")
 def claims(paths: tuple[Path, ...], output_format: str, config_file: Path | None) -> int:
     """List the claims in files and folders, as parsed, without importing anything."""
-    from shapecheck import files  # noqa: PLC0415  # as in `check`
-    from shapecheck.claims import claims_json  # noqa: PLC0415
+    from shapecheck.claims import claims_json  # noqa: PLC0415  # as in `check`
+    from shapecheck.commands.check_inputs import read_texts  # noqa: PLC0415
     from shapecheck.commands.module_reader import ModuleReader  # noqa: PLC0415
 
     require_paths(paths)
     config = load(paths, file=config_file)
-    modules = []
+    unread: UnreadPaths = {}
+    texts = read_texts(paths, config, unread)
     reader = ModuleReader(config, {})
-    unread: files.UnreadPaths = {}
-    for file in files.discover(paths, config.exclude, config.root, named_too=config.force_exclude, unread=unread):
-        try:
-            modules.append(reader.read_file(file, file.read_bytes()))
-        except OSError as error:
-            unread[files.shown_path(file)] = files.read_failure(error)
+    modules = [reader.read_file(file, data, shown) for shown, (file, data) in texts.items()]
     if unread and not modules:
         raise ConfigError("\n".join(f"{path}: {reason}" for path, reason in sorted(unread.items())))
     for path, reason in sorted(unread.items()):

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import click
 
 from shapecheck.cli.terminal import CLEAN, FAILED, deliver, require_paths, say, use_color
+from shapecheck.commands.file_changes import unified_diff
 from shapecheck.config import load
 from shapecheck.files.atomic_write import write_bytes
-from shapecheck.files.unified_diff import unified_diff
 
 if TYPE_CHECKING:
     from shapecheck.rewrite import RewriteOptions, RewriteOutcome, SkippedClaim

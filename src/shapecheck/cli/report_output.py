@@ -10,7 +10,7 @@ from typing import TypedDict
 from shapecheck.cli.terminal import CLEAN, FAILED, FINDINGS, say, say_bugs, use_color
 from shapecheck.config import Config
 from shapecheck.model import Report
-from shapecheck.report import statistics, summary
+from shapecheck.report import summary
 
 
 class ReportOptions(TypedDict):
@@ -27,7 +27,7 @@ class ReportOptions(TypedDict):
 
 def say_closing(report: Report, output_format: str, options: ReportOptions) -> None:
     """Say on stderr what there is to say of the run."""
-    closing = statistics.render(report) if options["show_statistics"] else ""
+    closing = summary.statistics(report) if options["show_statistics"] else ""
     closing += summary.render(
         report,
         show_unreached=options["show_unreached"],

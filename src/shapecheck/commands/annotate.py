@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -11,6 +11,7 @@ from shapecheck import files
 from shapecheck.claims import read_module
 from shapecheck.claims.value_sites import OpenPlace, Style, with_open_places
 from shapecheck.commands.check import Progress
+from shapecheck.commands.check_inputs import read_texts
 from shapecheck.commands.evaluation import EvaluationContext, evaluate
 from shapecheck.commands.module_plans import outermost_function, plan
 from shapecheck.commands.module_reader import ModuleReader
@@ -69,7 +70,7 @@ def annotate(
     Raises ConfigError for what the user must put right first.
     """
     unread: files.UnreadPaths = {}
-    texts = dict(_texts(paths, config, unread))
+    texts = read_texts(paths, config, unread)
     reader = ModuleReader(config, dict(texts.values()))
     modules: dict[str, Module] = {}
     places: dict[str, tuple[OpenPlace, ...]] = {}
@@ -109,16 +110,6 @@ def _count_cut(evaluated: RunResult) -> int:
     """The tests, entries and files for which there was no time."""
     tests = evaluated.tests.cut if evaluated.tests is not None else 0
     return evaluated.cut + tests + sum(trouble.reason == CUT for trouble in evaluated.troubles)
-
-
-def _texts(
-    paths: Sequence[Path], config: Config, unread: files.UnreadPaths
-) -> Iterator[tuple[str, tuple[Path, bytes]]]:
-    for file in files.discover(paths, config.exclude, config.root, named_too=config.force_exclude, unread=unread):
-        try:
-            yield files.shown_path(file), (file, file.read_bytes())
-        except OSError as error:
-            unread[files.shown_path(file)] = files.read_failure(error)
 
 
 def _is_wanted(module: Module, place: OpenPlace, only: Sequence[str]) -> bool:

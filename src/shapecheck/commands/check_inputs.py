@@ -55,7 +55,9 @@ def read_inputs(paths: Sequence[Path], config: Config, stdin: tuple[str, bytes] 
         )
     unread: files.UnreadPaths = {}
     notebooks: dict[str, Notebook] = {}
-    texts = _texts(paths, config, unread, notebooks)
+    texts = read_texts(paths, config, unread, notebooks)
+    if unread and not texts:
+        raise ConfigError("\n".join(f"{path}: {reason}" for path, reason in sorted(unread.items())))
     tests = config.tests if config.tests is not None else files.find_tests([file for file, _ in texts.values()])
     shown_in = (
         files.find_snippet_files([file for file, _ in texts.values()], config.exclude, config.root)
@@ -75,20 +77,23 @@ def read_inputs(paths: Sequence[Path], config: Config, stdin: tuple[str, bytes] 
     )
 
 
-def _texts(
-    paths: Sequence[Path],
-    config: Config,
-    unread: files.UnreadPaths,
-    notebooks: dict[str, Notebook],
+def read_texts(
+    paths: Sequence[Path], config: Config, unread: files.UnreadPaths, notebooks: dict[str, Notebook] | None = None
 ) -> Mapping[str, tuple[Path, bytes]]:
+    """The files that the paths mean with their bytes, by shown path, and the `notebooks` as modules, if these count."""
     found = files.discover(
-        paths, config.exclude, config.root, named_too=config.force_exclude, notebooks=True, unread=unread
+        paths,
+        config.exclude,
+        config.root,
+        named_too=config.force_exclude,
+        notebooks=notebooks is not None,
+        unread=unread,
     )
     texts: dict[str, tuple[Path, bytes]] = {}
     for file in found:
         try:
             data = file.read_bytes()
-            if file.suffix == SUFFIX:
+            if notebooks is not None and file.suffix == SUFFIX:
                 notebooks[files.shown_path(file)] = notebook = read_notebook(data)
                 data = notebook.module.encode()
             texts[files.shown_path(file)] = (file, data)
@@ -96,6 +101,4 @@ def _texts(
             unread[files.shown_path(file)] = files.read_failure(error)
         except NotebookError as error:
             unread[files.shown_path(file)] = str(error)
-    if unread and not texts:
-        raise ConfigError("\n".join(f"{path}: {reason}" for path, reason in sorted(unread.items())))
     return texts

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from shapecheck.config import ConfigError
 from shapecheck.files import atomic_write
-from shapecheck.files.unified_diff import unified_diff
 from shapecheck.model import Edit
 from shapecheck.syntax.source_text import declared_encoding
 
@@ -64,3 +64,9 @@ class FileText:
             line, span = lines[edit.span.line - 1], edit.span
             lines[span.line - 1] = line[: span.column - 1] + edit.replacement + line[span.end_column - 1 :]
         return "".join(lines).encode(self._encoding)
+
+
+def unified_diff(before: Sequence[str], after: Sequence[str], path: str) -> Iterator[str]:
+    """The diff, line by line; lines come with their ends."""
+    for line in difflib.unified_diff(before, after, f"a/{path}", f"b/{path}"):
+        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from shapecheck.commands.reproduction_run import ReproductionOutcome, run_alone
-from shapecheck.commands.reproduction_text import Reproduction, render
+from shapecheck.commands.reproduction_file import Reproduction, ReproductionOutcome, render, run_alone
 from shapecheck.commands.target_request import OpenTarget, TargetRequest, UnevaluatedError, open_target
 from shapecheck.config import Config, ConfigError
 from shapecheck.evaluate.scratch_folders import scratch_folder

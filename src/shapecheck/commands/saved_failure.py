@@ -16,8 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from shapecheck.commands.reproduction_run import ReproductionOutcome, run_alone
-from shapecheck.commands.reproduction_text import Reproduction, render
+from shapecheck.commands.reproduction_file import Reproduction, ReproductionOutcome, render, run_alone
 from shapecheck.commands.target_request import UnevaluatedError
 from shapecheck.config import Config, ConfigError
 from shapecheck.evaluate.scratch_folders import scratch_folder

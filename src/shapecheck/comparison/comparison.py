@@ -6,8 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 
 from shapecheck.comparison.compared_models import ComparedModels, plain
-from shapecheck.comparison.comparison_text import Row, notes, rows
-from shapecheck.comparison.conclusion import conclusion
+from shapecheck.comparison.comparison_text import Row, conclusion, notes, rows
 
 _HEAD = ("stage", "type", "output", "max abs", "max rel", "")
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from lsprotocol import types
 from pygls.uris import to_fs_path
 
-from shapecheck.editor.language_server import ShapecheckServer
-from shapecheck.editor.server_settings import ServerSettings
+from shapecheck.editor.language_server import ServerSettings, ShapecheckServer
 
 _WATCHED = ("**/*.py", "**/pyproject.toml", "**/shapes.lock")
 

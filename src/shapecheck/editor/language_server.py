@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -15,15 +15,43 @@ from pygls.uris import from_fs_path, to_fs_path
 
 from shapecheck import __version__, files
 from shapecheck.editor.diagnostics import diagnostics
-from shapecheck.editor.file_result import FileResult
+from shapecheck.editor.file_result import FileResult, WorkspaceResults
 from shapecheck.editor.open_notebook import OpenNotebook
 from shapecheck.editor.positions import EditorText, MovedLines
 from shapecheck.editor.project_checker import OpenDocument, ProjectChecker, RunOutcome
 from shapecheck.editor.run_queue import RunListener, RunQueue
-from shapecheck.editor.server_settings import ServerSettings
 from shapecheck.editor.work_progress import WorkProgress
-from shapecheck.editor.workspace_results import WorkspaceResults
 from shapecheck.files.notebook_source import SUFFIX
+
+_MOST = 10_000.0  # milliseconds
+
+
+@dataclass(frozen=True)
+class ServerSettings:
+    """The settings of the server; what a check means is set in `[tool.shapecheck]`.
+
+    `debounce` are the seconds after an edit before it is checked. `python` wins over the configuration's.
+    """
+
+    inlay_hints: bool = False
+    debounce: float = 0.25
+    python: str = ""
+
+    @classmethod
+    def of_json(cls, given: object) -> ServerSettings:
+        """The settings in a client's JSON, with defaults in place of what is no setting."""
+        if not isinstance(given, dict):
+            return cls()
+        debounce, python = given.get("debounce"), given.get("python")
+        seconds = cls.debounce
+        if isinstance(debounce, int | float) and not isinstance(debounce, bool) and 0 <= debounce <= _MOST:
+            seconds = debounce / 1000
+        return cls(
+            inlay_hints=given.get("inlayHints") is True,
+            debounce=seconds,
+            python=python if isinstance(python, str) else "",
+        )
+
 
 NOTEBOOKS: Final = types.NotebookDocumentSyncOptions(
     notebook_selector=[

@@ -2,7 +2,7 @@
 
 Each framework stands in one file under `frameworks`, where its module has it: `frameworks/flax/nnx.py` answers for
 `flax.nnx`. There it says `FRAMEWORK = NnxFramework("flax.nnx")`, of a class that inherits from `Framework`, or, if its
-calls are stages, from `stages.staged_framework.StagedFramework`, and gives the answers in which it differs from the
+calls are stages, from `stages.stage_recorder.StagedFramework`, and gives the answers in which it differs from the
 defaults. That is all: whoever asks goes through the functions at the end of this file, and a framework's file is
 imported only where the program has loaded the framework itself.
 """

@@ -13,15 +13,22 @@ import sys
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
 
-from shapecheck.evaluate.framework_protocol import loaded_frameworks, packages
+from shapecheck.evaluate.framework_protocol import framework_facts, loaded_frameworks, packages
 
 Snapshot = dict[tuple[str, str], object]
 """Values by kind and name. What is not there has no value: a variable of the environment that is not set."""
+
+Settings = Mapping[str, bool | int | float | str | None]
+"""Values of JAX's settings, as other processes get them: the kinds and names are one text."""
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+_PREFIXES = ("JAX_", "XLA_")  # of the variables of the environment that are settings of JAX
 
 
 @dataclass(frozen=True)
@@ -85,7 +92,7 @@ def snapshot() -> Snapshot:
     return {(kind, name): value for kind, each in _kinds().items() for name, value in each.read().items()}
 
 
-def differences(before: Snapshot, after: Snapshot) -> Snapshot:
+def differences(before: Mapping[_Key, _Value], after: Mapping[_Key, _Value]) -> dict[_Key, _Value]:
     """What is new or has another value after."""
     return {key: value for key, value in after.items() if key not in before or before[key] != value}
 
@@ -108,7 +115,24 @@ def write(values: Snapshot, kinds: Collection[str] | None = None) -> None:
                 all_kinds[kind].write(name, value)
 
 
-def _jax() -> Mapping[str, object]:
+def jax_settings() -> Settings:
+    """JAX's settings as they are, environment variables included.
+
+    Files of tests leave some on import. Where only a part of the files is imported, tests must still find what the
+    others have set: the precision, say.
+    """
+    prefixes = (*_PREFIXES, *framework_facts("variables"))
+    variables = {f"environ:{name}": value for name, value in os.environ.items() if name.startswith(prefixes)}
+    return {**{f"jax:{name}": value for name, value in _jax().items()}, **variables}
+
+
+def set_jax_settings(values: Settings) -> None:
+    """Set what was set; what this JAX lacks, or sets only once, stays."""
+    by_kind = ((key.partition(":"), value) for key, value in values.items())
+    write({(kind, name): value for (kind, _, name), value in by_kind})
+
+
+def _jax() -> Settings:
     return {n: v for n, v in jax.config.values.items() if isinstance(v, bool | int | float | str | None)}
 
 

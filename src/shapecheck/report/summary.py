@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from shapecheck.model import LockCounts, Report, Summary
 from shapecheck.report.terminal_text import Part, paint, visible
+from shapecheck.rules import RULES
 
 _GROUPS = 8
 
@@ -39,6 +40,14 @@ def render(
 def of_lock(lock: LockCounts, *, color: bool = False) -> str:
     """How the lock compares, on a line of its own."""
     return paint([*_lock(lock)], color=color)
+
+
+def statistics(report: Report) -> str:
+    """`--statistics`: a line for each code that was found, the most frequent first."""
+    counts = Counter(finding.code for finding in report.findings)
+    width = len(str(max(counts.values(), default=0)))
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return "".join(f"{count:>{width}}  {code}  {RULES[code].name}\n" for code, count in ordered)
 
 
 def nothing_verified(report: Report) -> bool:

@@ -10,12 +10,11 @@ from shapecheck.claims.annotation_names import Names
 from shapecheck.claims.axis_words import words
 from shapecheck.model import Claim
 from shapecheck.rewrite.claim_targets import ClaimTarget
-from shapecheck.rewrite.insertion import Insertion
+from shapecheck.rewrite.insertion import Insertion, NoPlaceError
 from shapecheck.rewrite.jaxtyping_checks import AHEAD, OUTSIDE, JaxtypingChecks
 from shapecheck.rewrite.rewrite_plan import FilePlan, RewriteOutcome
 from shapecheck.rewrite.shape_strings import ShapeString, UnclearError
 from shapecheck.rewrite.signature_checks import never_checked
-from shapecheck.rewrite.spots import NoPlaceError
 from shapecheck.shapes import parse_spec
 from shapecheck.syntax.scopes import Function, dotted_name, last_name
 

@@ -6,8 +6,8 @@ import ast
 from dataclasses import dataclass
 
 from shapecheck.model import Claim, Module, Site
+from shapecheck.rewrite.insertion import NoPlaceError, Spot, Spots
 from shapecheck.rewrite.insertion_points import StatementLayout
-from shapecheck.rewrite.spots import NoPlaceError, Spot, Spots
 from shapecheck.syntax.scopes import Function, Tables, dotted_name, target_names, targets
 from shapecheck.syntax.source_text import position_of
 

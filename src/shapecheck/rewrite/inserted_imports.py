@@ -12,8 +12,8 @@ import libcst as cst
 from libcst.codemod import CodemodContext
 from libcst.codemod.visitors import AddImportsVisitor, ImportItem
 
+from shapecheck.rewrite.insertion import NoPlaceError, Spot, Spots
 from shapecheck.rewrite.insertion_points import is_docstring
-from shapecheck.rewrite.spots import NoPlaceError, Spot, Spots
 
 _FULL = {"eqx": "equinox", "eqxi": "equinox.internal", "jnp": "jax.numpy", "jax": "jax"}
 _IMPORTS = (ast.Import, ast.ImportFrom)
@@ -34,7 +34,7 @@ class NeededImports:
     used: dict[str, str] = field(default_factory=dict)  # "jaxtyping.Float" or "equinox" -> the name in the file
     _own: dict[str, str] = field(default_factory=dict)
     _lines: dict[str, int] = field(default_factory=dict)
-    _parameters_of_result: set[str] = field(default_factory=set)
+    _names_in_use: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         once = _unambiguous_names(self.tree)
@@ -42,7 +42,7 @@ class NeededImports:
             if name in once and line < self.above:
                 self._own.setdefault(origin, name)
                 self._lines[origin] = line
-        self._parameters_of_result = _used_names(self.tree)
+        self._names_in_use = _used_names(self.tree)
 
     def typing_name(self, name: str) -> str:
         """A name of jaxtyping, or `beartype`."""
@@ -56,9 +56,9 @@ class NeededImports:
         if origin not in self.used:
             own = self._own.get(origin)
             name = own or short
-            while own is None and name in self._parameters_of_result:
+            while own is None and name in self._names_in_use:
                 name = f"_{name}"
-            self._parameters_of_result.add(name)
+            self._names_in_use.add(name)
             self.used[origin] = name
         return self.used[origin]
 

@@ -109,18 +109,6 @@ def _own_blocks(owner: ast.AST) -> Iterator[list[ast.stmt]]:
             yield block
 
 
-def own_nodes(function: Function | ast.Module | ast.ClassDef) -> Iterator[ast.AST]:
-    """Every node that runs in a function itself: not inside of functions and classes in it."""
-    stack: list[ast.AST] = list(function.body)
-    while stack:
-        node = stack.pop()
-        yield node
-        if isinstance(node, Function | ast.ClassDef):
-            stack += node.decorator_list
-        elif not isinstance(node, ast.Lambda):
-            stack += ast.iter_child_nodes(node)
-
-
 def first_line(statement: ast.stmt) -> int:
     """The line on which a statement begins, decorators included."""
     decorators: list[ast.expr] = getattr(statement, "decorator_list", [])

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from shapecheck.rewrite.insertion_points import StatementLayout, own_nodes
-from shapecheck.syntax.scopes import Function, arguments
+from shapecheck.rewrite.insertion_points import StatementLayout
+from shapecheck.syntax.scopes import Function, arguments, own_nodes
 
 Kind = Literal["integer", "unknown", "none"]
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)

@@ -7,12 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from shapecheck.model import Claim
-from shapecheck.rewrite.insertion import Insertion
-from shapecheck.rewrite.insertion_points import own_nodes
+from shapecheck.rewrite.insertion import Insertion, NoPlaceError
 from shapecheck.rewrite.rewrite_plan import FilePlan, RewriteOutcome
 from shapecheck.rewrite.signature_checks import FunctionClaims, default, is_jaxtyped, never_checked
-from shapecheck.rewrite.spots import NoPlaceError
-from shapecheck.syntax.scopes import Function, arguments
+from shapecheck.syntax.scopes import Function, arguments, own_nodes
 
 AHEAD, DECORATOR = 10, 20
 OUTSIDE = "it stands outside of any function, where jaxtyping's names mean nothing"

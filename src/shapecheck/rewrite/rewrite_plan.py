@@ -14,12 +14,11 @@ from shapecheck.claims.axis_words import words
 from shapecheck.model import Claim, Module
 from shapecheck.rewrite.claim_targets import ClaimTargets
 from shapecheck.rewrite.inserted_imports import NeededImports, defined_once
-from shapecheck.rewrite.insertion import Insertion
+from shapecheck.rewrite.insertion import Insertion, NoPlaceError, Spots
 from shapecheck.rewrite.insertion_points import StatementLayout
 from shapecheck.rewrite.integer_variables import IntegerVariables
 from shapecheck.rewrite.shape_strings import DimReader
 from shapecheck.rewrite.signature_checks import FunctionClaims
-from shapecheck.rewrite.spots import NoPlaceError, Spots
 from shapecheck.syntax.concrete_file import ConcreteFile
 from shapecheck.syntax.scopes import Function, Tables, survey
 from shapecheck.syntax.source_text import SourceText

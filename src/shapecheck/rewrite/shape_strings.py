@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shapecheck.model import Claim
-from shapecheck.rewrite.insertion_points import StatementLayout, own_nodes
+from shapecheck.rewrite.insertion_points import StatementLayout
 from shapecheck.rewrite.integer_variables import IntegerVariables, Variable, is_shape
 from shapecheck.rewrite.signature_checks import FunctionClaims, divides, expression_names, variadic
 from shapecheck.shapes import (
@@ -27,7 +27,7 @@ from shapecheck.shapes import (
     is_variadic,
     parse_spec,
 )
-from shapecheck.syntax.scopes import Function, arguments, dotted_name
+from shapecheck.syntax.scopes import Function, arguments, dotted_name, own_nodes
 
 _MAPPING = ("vmap", "pmap", "vectorize", "shard_map")
 

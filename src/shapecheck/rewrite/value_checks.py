@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from shapecheck.rewrite.claim_targets import ClaimTarget
-from shapecheck.rewrite.insertion import LINE, Insertion
+from shapecheck.rewrite.insertion import LINE, Insertion, NoPlaceError
 from shapecheck.rewrite.rewrite_plan import FilePlan, RewriteOptions, RewriteOutcome, SkippedClaim
-from shapecheck.rewrite.spots import NoPlaceError
 from shapecheck.syntax.intended_nonfinite import INFINITY, NAN, intended_nonfinite
 from shapecheck.syntax.scopes import Function, PlacedStatement, target_names, targets
 

@@ -210,6 +210,6 @@ class CheckSession:
 
             self._frameworks.enter_context(monitor_patches.patch(name, self._monitor, self.probing.is_own))
         if self.watches and is_framework:
-            from shapecheck.evaluate.stages.staged_framework import record_stages_of  # noqa: PLC0415 - it imports JAX
+            from shapecheck.evaluate.stages.stage_recorder import record_stages_of  # noqa: PLC0415 - it imports JAX
 
             self._frameworks.enter_context(record_stages_of(name, self._watch))

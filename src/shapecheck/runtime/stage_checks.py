@@ -23,7 +23,7 @@ from shapecheck.model import Site, Stage
 from shapecheck.runtime import numerics, stage_log
 from shapecheck.runtime.breakpoint import note_frame, stop_in
 from shapecheck.runtime.excepthook import OwnFiles
-from shapecheck.runtime.nonfinite_policy import LOGGER, HandleNonFinite, LogNonFinite, RaiseNonFinite, ValuePlace
+from shapecheck.runtime.numerics import LOGGER, HandleNonFinite, LogNonFinite, RaiseNonFinite, ValuePlace
 from shapecheck.runtime.print_arrays import PrintGlobs, print_sink
 from shapecheck.runtime.runtime_options import RuntimeOptions
 from shapecheck.runtime.show_arrays import show_sink

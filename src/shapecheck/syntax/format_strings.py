@@ -27,7 +27,7 @@ class FormatString:
         self.string = string
         self.span = span
         self.fields = [part for part in string.parts if isinstance(part, cst.FormattedStringExpression)]
-        self._parameters_of_result = _OPTIONS.union(taken)
+        self._reserved_names = _OPTIONS.union(taken)
 
     def with_arguments(self, moved: Collection[int]) -> Edit:
         """The literal with some of its fields as arguments.
@@ -44,7 +44,7 @@ class FormatString:
                 parts.append(part)
                 continue
             text = _code(part.expression)
-            is_name = text.isidentifier() and text not in self._parameters_of_result
+            is_name = text.isidentifier() and text not in self._reserved_names
             if is_name:
                 by_name[f"{text}={text}"] = None
             else:

@@ -290,19 +290,21 @@ def last_name(node: ast.expr) -> str:
 
 def is_generator(node: Function) -> bool:
     """Whether a `yield` stands in the function's own body."""
-    return any(isinstance(part, ast.Yield | ast.YieldFrom) for part in _own_nodes(node))
+    return any(isinstance(part, ast.Yield | ast.YieldFrom) for part in own_nodes(node))
 
 
 def returned_values(node: Function) -> Iterator[ast.expr]:
     """What the function's own `return` statements return."""
-    return (part.value for part in _own_nodes(node) if isinstance(part, ast.Return) and part.value is not None)
+    return (part.value for part in own_nodes(node) if isinstance(part, ast.Return) and part.value is not None)
 
 
-def _own_nodes(node: Function) -> Iterator[ast.AST]:
-    """The nodes of a function's body, without those of functions and classes inside it."""
-    stack: list[ast.AST] = list(node.body)
+def own_nodes(owner: Function | ast.ClassDef | ast.Module) -> Iterator[ast.AST]:
+    """Every node that runs in a function, class or module itself: not inside of functions and classes in it."""
+    stack: list[ast.AST] = list(owner.body)
     while stack:
-        part = stack.pop()
-        yield part
-        if not isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            stack += ast.iter_child_nodes(part)
+        node = stack.pop()
+        yield node
+        if isinstance(node, Function | ast.ClassDef):
+            stack += node.decorator_list
+        elif not isinstance(node, ast.Lambda):
+            stack += ast.iter_child_nodes(node)

@@ -1,14 +1,20 @@
-"""How a template differs from the one that is kept: stage by stage, what was and what is."""
+"""How a template differs from the one that is kept: stage by stage, what was and what is.
+
+What was evaluated for any `batch` and is now evaluated for 68 has the same shapes, if they are the same for 68: so
+numbers stand in the place of free dims first.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+import ast
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
 from shapecheck.templates.fold import StageLocation, fold_locations, is_inside
-from shapecheck.templates.locked_template import LockedTemplate, Shapes
-from shapecheck.templates.substitute import substitute_sizes
+from shapecheck.templates.lockfile import LockedTemplate, Shapes
 
 Kind = Literal["changed", "added", "removed"]
 _PARAMETERS = "number of parameters"
@@ -47,7 +53,7 @@ def drift(was: LockedTemplate, now: LockedTemplate) -> list[Drift]:
     Where only one of the two had to be evaluated for some size of a free dim, that is no difference.
     """
     sizes = {**was.making.dims, **now.making.dims}
-    before, after = substitute_sizes(was, sizes).each(), substitute_sizes(now, sizes).each()
+    before, after = _substitute_sizes(was, sizes).each(), _substitute_sizes(now, sizes).each()
     found: dict[StageLocation, _Change] = {}
     for place in before.keys() & after.keys():
         parts = tuple(_parts(before[place], after[place]))
@@ -148,3 +154,76 @@ def _changes_params(change: _Change, *, alone: bool = False) -> bool:
         return not alone
     names = {part.name for part in parts}
     return names == {_PARAMETERS} if alone else _PARAMETERS in names
+
+
+_ARRAY = re.compile(r"([^\[\]]+)\[(.+)\]\Z", re.DOTALL)
+_UNDER = re.compile(r"(\w+)\((.+)\)\Z", re.DOTALL)
+_COMMA = re.compile(r",(?![^()]*\))")
+_OPERATIONS: Final[Mapping[type, Callable[[int, int], int]]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Pow: operator.pow,
+}
+_FUNCTIONS: Final[Mapping[str, Callable[..., int]]] = {
+    "floordiv": operator.floordiv,
+    "mod": operator.mod,
+    "max": max,
+    "min": min,
+}
+
+
+def _substitute_sizes(template: LockedTemplate, sizes: Mapping[str, int]) -> LockedTemplate:
+    """The template with these sizes of names."""
+    if not sizes:
+        return template
+    return replace(template, stages=tuple((place, _shapes(shapes, sizes)) for place, shapes in template.stages))
+
+
+def _shapes(shapes: Shapes, sizes: Mapping[str, int]) -> Shapes:
+    return replace(
+        shapes,
+        under=tuple(_inside(_UNDER, text, "{}({})", sizes) for text in shapes.under),
+        input={name: _value(value, sizes) for name, value in shapes.input.items()},
+        state={name: _value(value, sizes) for name, value in shapes.state.items()},
+        output=_value(shapes.output, sizes),
+    )
+
+
+def _value(value: object, sizes: Mapping[str, int]) -> object:
+    if isinstance(value, Mapping):
+        return {key: _value(part, sizes) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_value(part, sizes) for part in value]
+    return _inside(_ARRAY, str(value), "{}[{}]", sizes)
+
+
+def _inside(pattern: re.Pattern[str], text: str, form: str, sizes: Mapping[str, int]) -> str:
+    found = pattern.match(text)
+    if found is None:
+        return text
+    return form.format(found[1], ",".join(_dim(dim, sizes) for dim in _COMMA.split(found[2])))
+
+
+def _dim(text: str, sizes: Mapping[str, int]) -> str:
+    """The number of a dim as JAX writes it, `4*batch + floordiv(h, 2)`; the dim itself if any name of it is free."""
+    try:
+        return str(_evaluate(ast.parse(text.strip().replace("^", "**"), mode="eval").body, sizes))
+    except (KeyError, SyntaxError, ArithmeticError, TypeError):
+        return text
+
+
+def _evaluate(node: ast.expr, sizes: Mapping[str, int]) -> int:
+    """Raises KeyError for a name without a size, and for whatever is no expression of sizes."""
+    match node:
+        case ast.Constant(value=int(number)):
+            return number
+        case ast.Name(id=name):
+            return sizes[name]
+        case ast.BinOp(left=left, op=op, right=right):
+            return _OPERATIONS[type(op)](_evaluate(left, sizes), _evaluate(right, sizes))
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_evaluate(operand, sizes)
+        case ast.Call(func=ast.Name(id=name), args=args):
+            return _FUNCTIONS[name](*(_evaluate(each, sizes) for each in args))
+    raise KeyError(ast.unparse(node))

@@ -15,7 +15,7 @@ from shapecheck.files import shown_path
 from shapecheck.model import EntryResult, Finding, Frame, LockCounts
 from shapecheck.rules import RULES
 from shapecheck.templates.fold import StageLocation, unfold_locations
-from shapecheck.templates.locked_template import LockedTemplate, sources
+from shapecheck.templates.lockfile import LockedTemplate, sources
 from shapecheck.templates.template_diff import Drift, drift, wholes
 from shapecheck.verdicts.messages import line_span
 

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from shapecheck.commands.lock.lock_evaluation import LockEvaluator, as_locked
-from shapecheck.commands.lock.lock_paths import read_lock, relative_argument, relative_target
-from shapecheck.commands.target_request import TargetRequest, pairs
+from shapecheck.commands.lock.lock_paths import named_request, read_lock, relative_target
 from shapecheck.commands.template import EvaluatedTemplate
 from shapecheck.config import Config, ConfigError
 from shapecheck.files import shown_path
-from shapecheck.templates.locked_template import LockedTemplate
+from shapecheck.templates.lockfile import LockedTemplate
 from shapecheck.templates.template_diff import Drift, drift
 
 Line = tuple[str, str]
@@ -85,23 +84,14 @@ class _TargetEvaluation:
     """Evaluates the sides that are targets."""
 
     def __init__(self, init: Sequence[str], args: Sequence[str], lock: Path, config: Config) -> None:
-        self._init, self._lock = pairs(init), lock
-        self._args = tuple(relative_argument(text, lock) for text in args)
+        self._init, self._args, self._lock = init, args, lock
         self._evaluator = LockEvaluator(config)
 
     def __call__(self, *targets: str, kept: LockedTemplate | None = None) -> tuple[LockedTemplate, ...]:
-        requests = [self._request(target, kept) for target in targets]
+        requests = [named_request(target, self._init, self._args, kept, self._lock) for target in targets]
         return tuple(
             as_locked(one, _unwrap(each)) for one, each in zip(requests, self._evaluator.each(requests), strict=True)
         )
-
-    def _request(self, target: str, kept: LockedTemplate | None) -> TargetRequest:
-        name = relative_target(target, TargetRequest(target=target).file, self._lock)
-        making = kept.making if kept is not None else None
-        given = bool(self._init or self._args)
-        init, args = (self._init, self._args) if given or making is None else (making.init, making.args)
-        made = {"integers": making.integers, "dims": making.dims} if making is not None else {}
-        return TargetRequest(target=name, init=init, args=args, folder=self._lock.parent, made=made)
 
 
 def _unwrap(found: EvaluatedTemplate | ConfigError) -> EvaluatedTemplate:
@@ -112,7 +102,7 @@ def _unwrap(found: EvaluatedTemplate | ConfigError) -> EvaluatedTemplate:
 
 def _same(target: str, kept: Sequence[LockedTemplate], text: str, lock: Path) -> LockedTemplate:
     """What a lock keeps of a target, or else the only one that it keeps."""
-    name = relative_target(target, TargetRequest(target=target).file, lock)
+    name = relative_target(target, lock)
     found = next((each for each in kept if each.target == name), kept[0] if len(kept) == 1 else None)
     if found is None:
         raise ConfigError(f"{text} has no {name!r}: say which one as {text}#{kept[0].target}")

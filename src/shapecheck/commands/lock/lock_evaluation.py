@@ -20,7 +20,7 @@ from shapecheck.incremental.cache_store import Store
 from shapecheck.incremental.content_hash import file_content, modified_ns
 from shapecheck.incremental.environment_key import environment
 from shapecheck.templates import Template
-from shapecheck.templates.locked_template import LockedTemplate, TemplateInputs, lock_template
+from shapecheck.templates.lockfile import LockedTemplate, TemplateInputs, lock_template
 from shapecheck.worker.fork_server import ForkServers
 from shapecheck.worker.messages.wire import dump, load
 from shapecheck.worker.spawn import Start

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from shapecheck.commands.lock.lock_location import absolute
-from shapecheck.commands.target_request import TargetRequest
+from shapecheck.commands.target_request import TargetRequest, pairs
 from shapecheck.config import ConfigError
 from shapecheck.files import shown_path
-from shapecheck.templates.locked_template import LockedTemplate
-from shapecheck.templates.lockfile import LockError, parse
+from shapecheck.templates.lockfile import LockedTemplate, LockError, parse
 
 _BATCH = re.compile(r"((?:[^\W\d]\w*\s*=\s*)?@)(.+)\Z", re.DOTALL)
 
@@ -42,6 +42,20 @@ def lock_request(kept: LockedTemplate, lock: Path) -> TargetRequest:
     )
 
 
+def named_request(
+    target: str, init: Sequence[str], args: Sequence[str], kept: LockedTemplate | None, lock: Path
+) -> TargetRequest:
+    """How a target is evaluated that the command line names: without arguments, as one that is `kept` of it."""
+    name = relative_target(target, lock)
+    new = TargetRequest(
+        target=name, init=pairs(init), args=tuple(_relative_argument(text, lock) for text in args), folder=lock.parent
+    )
+    if kept is None:
+        return new
+    known = lock_request(kept, lock)
+    return replace(new if new.init or new.args else known, target=name, made=known.made)
+
+
 def is_under(kept: LockedTemplate, lock: Path, paths: Sequence[Path]) -> bool:
     """Whether the target's file is one of the paths, or in one of them; what is installed counts as the whole project.
 
@@ -52,14 +66,15 @@ def is_under(kept: LockedTemplate, lock: Path, paths: Sequence[Path]) -> bool:
     return any(file.is_relative_to(absolute(path)) for path in paths)
 
 
-def relative_target(target: str, file: Path | None, lock: Path) -> str:
-    """The target as the lock names it, the same for each way to write it."""
+def relative_target(target: str, lock: Path) -> str:
+    """The target as the lock names it, the same for each way to write it. Raises ConfigError if it names none."""
+    file = TargetRequest(target=target).file
     if file is None:
         return target
     return f"{_relative(file, lock)}:{target.rpartition(':')[2]}"
 
 
-def relative_argument(text: str, lock: Path) -> str:
+def _relative_argument(text: str, lock: Path) -> str:
     """An `--arg`, with the file of a batch as the lock names it."""
     found = _BATCH.match(text)
     return text if found is None else f"{found[1]}{_relative(Path(found[2].strip()), lock)}"

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from shapecheck.commands.lock.lock_evaluation import LockEvaluator, as_locked
-from shapecheck.commands.lock.lock_paths import lock_request, read_lock, relative_argument, relative_target
-from shapecheck.commands.target_request import TargetGoneError, TargetRequest, pairs
+from shapecheck.commands.lock.lock_paths import lock_request, named_request, read_lock, relative_target
+from shapecheck.commands.target_request import TargetGoneError
 from shapecheck.config import Config, ConfigError
 from shapecheck.files import shown_path
 from shapecheck.files.atomic_write import write_text
-from shapecheck.templates.locked_template import LockedTemplate, merge_locks
-from shapecheck.templates.lockfile import LockError, dump
+from shapecheck.templates.lockfile import LockedTemplate, LockError, dump, merge_locks
 from shapecheck.templates.template_diff import drift
 
 
@@ -29,10 +27,11 @@ def write(
     kept = read_lock(lock)
     if target is None and not kept:
         raise ConfigError(f"{shown_path(lock)} keeps no template yet: name a TARGET to write")
-    requests = (
-        [lock_request(each, lock) for each in kept] if target is None else [_request(target, init, args, kept, lock)]
-    )
     before = {each.target: each for each in kept}
+    if target is None:
+        requests = [lock_request(each, lock) for each in kept]
+    else:
+        requests = [named_request(target, init, args, before.get(relative_target(target, lock)), lock)]
     new = []
     for one, found in zip(requests, LockEvaluator(config).each(requests), strict=True):
         if isinstance(found, TargetGoneError) and target is None:
@@ -51,21 +50,6 @@ def write(
             write_text(lock, text)
     except (OSError, LockError) as error:
         raise ConfigError(f"{shown_path(lock)}: cannot be written: {error}") from error
-
-
-def _request(
-    target: str, init: Sequence[str], args: Sequence[str], kept: Sequence[LockedTemplate], lock: Path
-) -> TargetRequest:
-    name = relative_target(target, TargetRequest(target=target).file, lock)
-    old = next((each for each in kept if each.target == name), None)
-    if old is not None and not init and not args:
-        return lock_request(old, lock)
-    new = TargetRequest(
-        target=name, init=pairs(init), args=tuple(relative_argument(text, lock) for text in args), folder=lock.parent
-    )
-    if old is None:
-        return new
-    return replace(new, made=lock_request(old, lock).made)
 
 
 def _news(old: LockedTemplate | None, new: LockedTemplate) -> str:

@@ -14,9 +14,8 @@ from shapecheck.evaluate.framework_protocol import Classes, is_state, module_nam
 from shapecheck.evaluate.probes.monkeypatch import patch_attribute, patch_classes
 from shapecheck.evaluate.stages.field_functions import watched_functions
 from shapecheck.evaluate.stages.jax_transforms import fresh_traces
-from shapecheck.evaluate.stages.stage_recorder import StageRecorder
+from shapecheck.evaluate.stages.stage_recorder import StagedFramework, StageRecorder
 from shapecheck.evaluate.stages.stage_records import StageStep, arguments, describe_unmapped, short
-from shapecheck.evaluate.stages.staged_framework import StagedFramework
 from shapecheck.evaluate.stages.staged_models import argument_of, with_labels
 
 _JIT = "_JitWrapper"  # the class of what `equinox.filter_jit` makes

@@ -27,14 +27,13 @@ from shapecheck.evaluate.probes.recorder import Watch
 from shapecheck.evaluate.stages.jax_transforms import callers
 from shapecheck.evaluate.stages.model_paths import numbers
 from shapecheck.evaluate.stages.stage_memo import cell_content
-from shapecheck.evaluate.stages.stage_recorder import StageRecorder
+from shapecheck.evaluate.stages.stage_recorder import StagedFramework, StageRecorder
 from shapecheck.evaluate.stages.stage_records import (
     OpenStage,
     StageStep,
     describe_unmapped,
     function_name,
 )
-from shapecheck.evaluate.stages.staged_framework import StagedFramework
 
 # The functions that `haiku.transform` and its kin make. One inside of another has parameters that are lifted out of it.
 _TRANSFORMS = ("haiku/_src/transform.py",)

@@ -15,8 +15,8 @@ from shapecheck.evaluate.inputs.facts.signature_facts import bind_arguments
 from shapecheck.evaluate.inputs.project.entries import is_model, unwrap
 from shapecheck.evaluate.live.live_template import one_at_a_time, title
 from shapecheck.evaluate.scratch_folders import scratch_folder
-from shapecheck.evaluate.stages import named_scopes, staged_framework
-from shapecheck.evaluate.stages.stage_recorder import StageRecorder
+from shapecheck.evaluate.stages import named_scopes
+from shapecheck.evaluate.stages.stage_recorder import StageRecorder, record_stages
 from shapecheck.model import ComparedRuns, Tolerance
 
 __all__ = ["compare", "title"]
@@ -61,9 +61,7 @@ def _collect_runs(
     keeping = ArrayStore(file)
     try:
         collecting = StageCollector(keeping)
-        watch = StageRecorder(
-            (staged_framework.record_stages, named_scopes.record_stages), os.path.relpath, runner=collecting.run_stage
-        )
+        watch = StageRecorder((record_stages, named_scopes.record_stages), os.path.relpath, runner=collecting.run_stage)
         with one_at_a_time, watch, _caches.attempt(watch):
             inner = unwrap(model)
             watch.know("", getattr(inner, "__self__", inner))

@@ -22,9 +22,9 @@ from shapecheck.evaluate.inputs.trials.size_assignment import InventedSizes, Unk
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.search.entry_search import EntrySearch
 from shapecheck.evaluate.session.target_calls import as_shape, call_spec, is_pair
-from shapecheck.evaluate.stages import named_scopes, staged_framework
+from shapecheck.evaluate.stages import named_scopes
 from shapecheck.evaluate.stages.jax_transforms import fresh_traces
-from shapecheck.evaluate.stages.stage_recorder import StageRecorder
+from shapecheck.evaluate.stages.stage_recorder import StageRecorder, record_stages
 from shapecheck.model import Evaluation
 from shapecheck.worker.messages.plans import ConfiguredExample, EntryPlan
 
@@ -51,9 +51,7 @@ def evaluate(
     given = ConfiguredExample(call=name, init=None, args=values, kwargs=abstract, read=True, fill=True)
     with (
         one_at_a_time,
-        StageRecorder(
-            (staged_framework.record_stages, named_scopes.record_stages), _stage_path, flops=flops
-        ) as recorder.watch,
+        StageRecorder((record_stages, named_scopes.record_stages), _stage_path, flops=flops) as recorder.watch,
     ):
         entry = EntryPlan(key="template", target=name, origin="template", path="", line=1, scope=None, whole=False)
         return EntrySearch(entry, call_spec(builder, model, given), recorder, renewed=fresh_traces).evaluate()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import typing
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any, Protocol, TypeGuard
 
 import jax
@@ -11,7 +13,6 @@ import numpy as np
 from jax import export
 
 from shapecheck.evaluate.framework_protocol import is_holder
-from shapecheck.evaluate.probes.held_parts import held_part
 from shapecheck.evaluate.probes.vmap_axes import is_mapped_within, mapped_axes
 from shapecheck.model import ArrayValue, OtherValue, TreeValue, Value
 
@@ -135,3 +136,29 @@ def dtype_name(value: HasDtype) -> str:
     """The dtype's full name as JAX prints it: "float32", "bfloat16", "key<fry>"."""
     dtype = value.dtype
     return str(getattr(dtype, "name", None) or dtype)
+
+
+def held_part(cls: type, names: Sequence[str]) -> int | None:
+    """Which of the parts of these names it is, in a value of the class; None where nothing says so."""
+    if is_holder(cls):
+        return 0 if len(names) == 1 else None
+    field = _held_field(cls)
+    return names.index(field) if field in names else None
+
+
+@cache
+def _held_field(cls: type) -> str:
+    """The only field whose type is the only type parameter of a class; "" if there is none, or several."""
+    parameters: dict[str, typing.TypeVar] = {}
+    for base in cls.__mro__:
+        for each in vars(base).get("__parameters__", ()):
+            if isinstance(each, typing.TypeVar):
+                parameters[each.__name__] = each
+    if len(parameters) != 1:
+        return ""
+    (name, parameter), *_ = parameters.items()
+    fields: dict[str, object] = {}
+    for base in reversed(cls.__mro__):
+        fields.update(vars(base).get("__annotations__", {}))
+    held = [field for field, annotation in fields.items() if annotation in (name, parameter)]
+    return held[0] if len(held) == 1 else ""

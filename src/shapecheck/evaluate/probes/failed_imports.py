@@ -3,6 +3,10 @@
 So it is with a module that fails when it is first used, and with the version of a project that is not installed itself.
 Only statements of the checked files whose failure ended an import are replaced, and nothing in `sys.modules`: a package
 that is looked for in a `try` is as absent as before, so that the code goes the way that it has without it.
+
+While modules are imported a stand-in gives way: its attributes can be read, it can be called, subscripted and derived
+from, as module bodies do with it. Afterwards nothing can be had of it: whatever needs it ends, and says which package
+that is. It stands for no value, so nothing that is seen rests on it.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ import importlib
 import importlib.metadata
 import importlib.util
 import os
+import re
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
@@ -19,7 +24,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
-from shapecheck.evaluate.probes.absent_packages import StandIn
 from shapecheck.worker.messages.entry_messages import AbsentImport
 
 IMPORTER: Final = "__shapecheck_imports__"
@@ -278,3 +282,87 @@ class _Replacement(ast.NodeTransformer):
         arguments: list[ast.expr] = [ast.Constant(each) for each in given]
         call = ast.Call(func=ast.Name(IMPORTER, ast.Load()), args=arguments, keywords=[])
         return ast.copy_location(ast.Assign(targets=[ast.Name(wanted.bound, ast.Store())], value=call), node)
+
+
+_EXCEPTION = re.compile(r"(Error|Exception|Warning)$")
+
+_DEEPEST = 16  # names behind names: who looks for the end of them finds it
+
+
+class AbsentPackageError(ImportError):
+    """Raised where code needs what an absent package has."""
+
+
+class StandIn:
+    """Stands for `name`, which an absent package has; `why` tells what the matter is with that.
+
+    It gives way while `is_importing`. What begins and ends with two underscores it does not have, so that nobody takes
+    it for an array, an iterator or a function of some library's own kind.
+    """
+
+    __bases__ = ()  # so that `issubclass` takes it for a class: array types of jaxtyping ask that of what they are of
+
+    def __init__(self, name: str, why: str, is_importing: Callable[[], bool]) -> None:
+        self._name, self._why, self._is_importing = name, why, is_importing
+
+    def __getattr__(self, name: str) -> object:
+        if (name.startswith("__") and name.endswith("__")) or self._name.count(".") > _DEEPEST:
+            raise AttributeError(f"it needs {self._name}.{name}, which {self._why}")
+        if _EXCEPTION.search(name):  # which may stand behind `except`
+            found: object = type(name, (Exception,), {})
+        else:
+            found = StandIn(f"{self._name}.{name}", self._why, self._is_importing)
+        vars(self)[name] = found
+        return found
+
+    def __repr__(self) -> str:
+        return f"<stand-in for {self._name}>"
+
+    def __call__(self, *args: object, **kwargs: object) -> StandIn:
+        """As a decorator, or what else a module's body calls."""
+        if not self._is_importing():
+            raise self._error()
+        return self
+
+    # Annotations use these, which may be evaluated at any time.
+    def __getitem__(self, index: object) -> StandIn:
+        return self
+
+    def __or__(self, other: object) -> StandIn:
+        return self
+
+    def __ror__(self, other: object) -> StandIn:
+        return self
+
+    def __add__(self, other: object) -> StandIn:
+        """In constants, as units have them: `2 * units.meter`."""
+        return self()
+
+    __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __pow__ = __rpow__ = __add__
+
+    def __neg__(self) -> StandIn:
+        return self()
+
+    def __iter__(self) -> Iterator[object]:
+        raise self._error()
+
+    def __bool__(self) -> bool:
+        raise self._error()
+
+    def __instancecheck__(self, instance: object) -> bool:
+        return False
+
+    def __subclasscheck__(self, cls: type) -> bool:
+        return False
+
+    def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
+        """A plain base class in its place: so it goes with any metaclass. No instance can be made of what has it."""
+        error = self._error
+
+        def refuse(cls: type, *args: object, **kwargs: object) -> object:
+            raise error()
+
+        return (type(self._name.rpartition(".")[2], (), {"__new__": refuse}),)
+
+    def _error(self) -> AbsentPackageError:
+        return AbsentPackageError(f"it needs {self._name}, which {self._why}")

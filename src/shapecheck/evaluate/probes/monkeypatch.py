@@ -19,7 +19,7 @@ In the worker, for good:
 | what                                        | where                          | what for                              |
 |---------------------------------------------|--------------------------------|---------------------------------------|
 | hooks, decorators of jaxtyping and its like | probes/disable_typecheckers.py | they would end an evaluation early    |
-| `functools._lru_cache_wrapper`              | probes/unhashable_arguments.py | a cache lets pass what has no hash    |
+| `functools._lru_cache_wrapper`              | probes/user_caches.py          | a cache lets pass what has no hash    |
 | constructors of the user's classes          | probes/probe_runtime.py        | claims about fields are checked       |
 
 In a program that runs under checks (`shapecheck run`), until they end:

@@ -16,8 +16,8 @@ from shapecheck.evaluate.inputs.trials.later_variables import LaterArgument, mak
 from shapecheck.evaluate.inputs.trials.size_assignment import SMALLEST, Multiples, UnknownSizeError, with_multiples
 from shapecheck.evaluate.inputs.trials.trial import BoundCall, CallSpec, Trial, TrialOutcome
 from shapecheck.evaluate.limits import Stopwatch, TimeLimitError
-from shapecheck.evaluate.probes.clear_caches import forget
 from shapecheck.evaluate.probes.recorder import Recorder
+from shapecheck.evaluate.probes.user_caches import forget
 
 _MOST_GUESSES = 16
 _MOST_ROUNDS = 6  # models and optimizers of one call that ask for their variables

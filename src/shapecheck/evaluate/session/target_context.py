@@ -23,8 +23,8 @@ from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder, Watch
 from shapecheck.evaluate.search.entry_search import EntrySearch
 from shapecheck.evaluate.session.parameter_specs import ParameterSpecs
-from shapecheck.evaluate.stages import named_scopes, stage_records, staged_framework
-from shapecheck.evaluate.stages.stage_recorder import Runner, StageRecorder
+from shapecheck.evaluate.stages import named_scopes, stage_records
+from shapecheck.evaluate.stages.stage_recorder import Runner, StageRecorder, record_stages
 from shapecheck.worker.messages.plans import EntryPlan, WorkerSettings
 
 
@@ -151,7 +151,7 @@ class ArgumentRecorder(StageRecorder):
         runner: Runner | None = None,
         settle: Callable[[object], object] = lambda result: result,
     ) -> None:
-        super().__init__((staged_framework.record_stages,), show, runner=runner)
+        super().__init__((record_stages,), show, runner=runner)
         self.given: dict[str, object] = {}
         self.was_called = False
         self.parameters = 0

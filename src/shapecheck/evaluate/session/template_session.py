@@ -9,8 +9,8 @@ from shapecheck.evaluate.inputs.synthesis.call_builder import CallBuilder
 from shapecheck.evaluate.probes.recorder import Watch
 from shapecheck.evaluate.session.target_calls import call_spec, describe_refusal, with_batches
 from shapecheck.evaluate.session.target_context import USER_ERRORS, NameGoneError, TargetContext
-from shapecheck.evaluate.stages import named_scopes, staged_framework
-from shapecheck.evaluate.stages.stage_recorder import StageRecorder
+from shapecheck.evaluate.stages import named_scopes
+from shapecheck.evaluate.stages.stage_recorder import StageRecorder, record_stages
 from shapecheck.worker.messages.plans import ConfiguredExample
 from shapecheck.worker.messages.target_messages import InventedIntegers, TemplateResults
 
@@ -22,7 +22,7 @@ class TemplateSession:
         self._context = context
         self._made = context.invented_before(own=set())
         self._builder = CallBuilder(context.recorder, context.models(self._made))
-        self._stages = StageRecorder((staged_framework.record_stages,), context.importer.shown_path)
+        self._stages = StageRecorder((record_stages,), context.importer.shown_path)
 
     def evaluate(self, *, given: ConfiguredExample, seconds: float, flops: bool = False) -> TemplateResults:
         """Evaluate what `given` calls, with its stages; the answer is an error that the user can mend.

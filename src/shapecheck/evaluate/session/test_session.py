@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import jax
 
-from shapecheck.evaluate.global_state import configuration_kinds, write
+from shapecheck.evaluate.global_state import configuration_kinds, differences, jax_settings, set_jax_settings, write
 from shapecheck.evaluate.inputs.trials.failure_reasons import is_own, kind_of
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.tolerate_concrete import BUG, Steps
 from shapecheck.evaluate.read_only_disk import read_only
+from shapecheck.evaluate.scratch_folders import playground
 from shapecheck.evaluate.suites.generalise import Generaliser
-from shapecheck.evaluate.suites.scratch_folder import playground
 from shapecheck.worker.messages.entry_messages import ImportEffects
 from shapecheck.worker.messages.suite_messages import CollectedTests, TestFiles, TestLimits, TestPlan, TestResult
 
@@ -55,7 +55,7 @@ class TestSession:
     ) -> CollectedTests:
         """Collect (only a part), and `serve` from inside pytest's run; else the answer is an error."""
         try:
-            from shapecheck.evaluate.suites import collect_tests, jax_settings  # noqa: PLC0415
+            from shapecheck.evaluate.suites import collect_tests  # noqa: PLC0415
             from shapecheck.evaluate.suites.run_test import TestRunner  # noqa: PLC0415
         except ImportError as error:
             return CollectedTests(error=f"pytest cannot be imported: {error}")
@@ -65,7 +65,7 @@ class TestSession:
         self.scratch, self.home = scratch, home
         self.playground = playground(home, os.path.join(scratch, "here"))
         shown = self.importer.shown_path
-        before = jax_settings.settings()
+        before = jax_settings()
         self.recorder.touched = set()
 
         def ready(items: Sequence[pytest.Item], problems: Sequence[str], *, whole: bool) -> None:
@@ -74,8 +74,8 @@ class TestSession:
                     self.items[item.nodeid] = item
                     self.plans[item.nodeid] = collect_tests.plan_of(item, shown)
             self.importer.ran |= {each for each in self.recorder.touched if each[1]}  # in hooks of conftest files
-            jax_settings.put_back(part.settings if part is not None else {})
-            left = jax_settings.changed_settings(before)
+            set_jax_settings(part.settings if part is not None else {})
+            left = differences(before, jax_settings())
             serve(
                 CollectedTests(
                     tests=tuple(self.plans.values()),

@@ -17,7 +17,7 @@ from typing import ParamSpec
 import jax
 
 from shapecheck.evaluate.framework_protocol import is_abstract
-from shapecheck.evaluate.global_state import GlobalState
+from shapecheck.evaluate.global_state import GlobalState, differences, jax_settings
 from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, is_own, line_in
 from shapecheck.evaluate.jax_internals import has_computed, keep_own_traces
 from shapecheck.evaluate.limits import TimeLimitError
@@ -26,7 +26,7 @@ from shapecheck.evaluate.probes.ast_probes import HANDLE
 from shapecheck.evaluate.probes.monkeypatch import is_in_place, subclasses
 from shapecheck.evaluate.probes.probe_importer import CulpritImportError, PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder
-from shapecheck.evaluate.probes.unhashable_arguments import let_pass_unhashable
+from shapecheck.evaluate.probes.user_caches import let_pass_unhashable
 from shapecheck.evaluate.process_damage import ProcessDamage
 from shapecheck.evaluate.session import standard_streams
 from shapecheck.evaluate.session.call_session import CallSession
@@ -38,8 +38,6 @@ from shapecheck.evaluate.session.target_context import TargetContext
 from shapecheck.evaluate.session.template_session import TemplateSession
 from shapecheck.evaluate.session.test_session import TestSession
 from shapecheck.evaluate.suites.generalise import Generaliser
-from shapecheck.evaluate.suites.jax_settings import changed_settings
-from shapecheck.evaluate.suites.jax_settings import settings as settings_now
 from shapecheck.model import Call, Evaluation
 from shapecheck.worker.messages.entry_messages import (
     AskImportEffects,
@@ -167,7 +165,7 @@ class WorkerSession:
             self.global_state,
             self.damage,
         )
-        self._before = settings_now()
+        self._before = jax_settings()
         self._own_files = functools.lru_cache(1)(self._find_own_files)  # after each test the same, as a rule
         self._module_runs: dict[str, Evaluation] = {}  # what the bodies of modules observed, by path
         self._ahead: tuple[Call, ...] = ()
@@ -322,7 +320,7 @@ class WorkerSession:
 
     def import_effects(self) -> ImportEffects:
         """The functions that ran while modules were imported, and the settings of JAX that this has changed."""
-        return ImportEffects(ran=self._suite.import_functions(), settings=changed_settings(self._before))
+        return ImportEffects(ran=self._suite.import_functions(), settings=differences(self._before, jax_settings()))
 
     def _note_bug(self, error: BaseException) -> None:
         """Tell the parent of a bug of ours that pytest has caught."""

@@ -7,11 +7,13 @@ import functools
 import itertools
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from types import FrameType, TracebackType
 
 import jax
 
+from shapecheck.evaluate.framework_protocol import Framework, Function, framework_of_module, loaded_frameworks
 from shapecheck.evaluate.probes.recorder import Watch
 from shapecheck.evaluate.stages import stage_records
 from shapecheck.evaluate.stages.jax_transforms import around, fresh_traces, is_jitted, is_traced
@@ -19,13 +21,12 @@ from shapecheck.evaluate.stages.model_paths import ModelPaths, is_module, parame
 from shapecheck.evaluate.stages.stacked_parameters import StackedParameters
 from shapecheck.evaluate.stages.stage_cost import Cost, cost, scope_name
 from shapecheck.evaluate.stages.stage_memo import StageMemo
-from shapecheck.evaluate.stages.stage_places import StagePlaces
 from shapecheck.evaluate.stages.stage_records import Label, OpenStage, StageStep
 from shapecheck.model import Frame, Stage
 
 _numbers = itertools.count()
 
-Framework = Callable[["StageRecorder"], contextlib.AbstractContextManager[None]]
+StageSource = Callable[["StageRecorder"], contextlib.AbstractContextManager[None]]
 Runner = Callable[[OpenStage, Callable[..., object], Sequence[object], Mapping[str, object]], object]
 Parameter = Callable[[str, object], object]
 
@@ -42,7 +43,7 @@ class StageRecorder(Watch):
 
     def __init__(
         self,
-        frameworks: Sequence[Framework],
+        frameworks: Sequence[StageSource],
         show: Callable[[str], str],
         *,
         flops: bool = False,
@@ -327,3 +328,87 @@ class StageRecorder(Watch):
         if not is_module(stage.part):
             return 0, 0
         return self._places.count(stage)
+
+
+class StagePlaces:
+    """The models that are known by a name, and how often each place in them was taken."""
+
+    def __init__(self) -> None:
+        self.roots: list[ModelPaths] = []
+        self._times_taken: Counter[str] = Counter()
+
+    def know(self, name: str, model: object) -> None:
+        """What is called from outside may be a part of this."""
+        model_paths = ModelPaths(model, name)
+        if model_paths.modules:
+            self.roots.append(model_paths)
+
+    def have(self, place: str) -> bool:
+        """Whether a known model has a part there."""
+        return any(place in root.modules for root in self.roots)
+
+    def find(self, part: object, around: Sequence[OpenStage], sizes: Sequence[str]) -> str:
+        """Where `part` lies, which runs inside of the stages `around` it, mapped over axes of these sizes."""
+        holders = [(each.model_paths, each.taken) for each in reversed(around) if each.model_paths is not None]
+        holders += [(model_paths, self._times_taken) for model_paths in self.roots]
+        # The part itself, anywhere, is better than one like it nearby.
+        for model_paths, taken in holders:
+            found = model_paths.place(part)
+            if found is not None:
+                taken[found] += 1
+                return found
+        for holder in reversed(around):
+            like = holder.model_paths.alike(part, holder.taken, sizes) if holder.model_paths is not None else None
+            if like is not None:
+                holder.taken[like[2]] += 1
+                return like[2]
+        likely = [like for a in self.roots if (like := a.alike(part, self._times_taken, sizes)) is not None]
+        if likely:
+            found = min(likely, key=lambda rank: rank[:2])[2]
+            self._times_taken[found] += 1
+            return found
+        above = around[-1].path if around else ""
+        return f"{above}.{type(part).__name__}()".lstrip(".")
+
+    def count(self, stage: OpenStage) -> tuple[int, int]:
+        """What the part holds as it lies in its model: under `vmap` and `scan`, that which ran has a share of it."""
+        for model_paths in self.roots:
+            if stage.lies in model_paths.modules:
+                return parameters(model_paths.modules[stage.lies])
+        return stage.held or parameters(stage.part)
+
+
+class StagedFramework(Framework):
+    """A framework whose calls of modules are stages."""
+
+    def record_stages(self, watch: StageRecorder) -> contextlib.AbstractContextManager[None]:
+        """Meanwhile each call of a module is a stage that `watch` is told of."""
+        return contextlib.nullcontext()
+
+    def run_template(self, pair: object, watch: Watch | None) -> Function | None:
+        """What runs a pair (init, apply) of which `apply` is no function, but several; None if it is none of its."""
+        return None
+
+
+@contextlib.contextmanager
+def record_stages(watch: StageRecorder) -> Iterator[None]:
+    """Meanwhile `watch` is told of the stages of all that are loaded."""
+    with contextlib.ExitStack() as stack:
+        for each in _staged_frameworks():
+            stack.enter_context(each.record_stages(watch))
+        yield
+
+
+def record_stages_of(module: str, watch: StageRecorder) -> contextlib.AbstractContextManager[None]:
+    """Meanwhile `watch` is told of the stages of the framework whose module this is."""
+    framework = framework_of_module(module)
+    return framework.record_stages(watch) if isinstance(framework, StagedFramework) else contextlib.nullcontext()
+
+
+def run_template(pair: object, watch: Watch | None) -> Function | None:
+    """What runs a pair (init, apply) of which `apply` is no function, but several, if a framework knows how."""
+    return next(filter(None, (each.run_template(pair, watch) for each in _staged_frameworks())), None)
+
+
+def _staged_frameworks() -> Iterator[StagedFramework]:
+    return (each for each in loaded_frameworks() if isinstance(each, StagedFramework))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Literal
 
@@ -15,14 +16,13 @@ from shapecheck.evaluate.inputs.project.user_examples import ExampleError
 from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, explain, is_own
 from shapecheck.evaluate.limits import TimeLimitError, time_limit
 from shapecheck.evaluate.probes.ast_probes import HANDLE, instrument
-from shapecheck.evaluate.probes.clear_caches import forget
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.tolerate_concrete import STEP, Steps, with_steps
+from shapecheck.evaluate.probes.user_caches import forget
 from shapecheck.evaluate.read_only_disk import read_only
-from shapecheck.evaluate.scratch_folders import scratch_folder
-from shapecheck.evaluate.suites.scratch_folder import playground
+from shapecheck.evaluate.scratch_folders import playground, scratch_folder
 from shapecheck.model import Evaluation, Failure
 from shapecheck.worker.messages.plans import EntryPlan, ModulePlan
 
@@ -72,39 +72,61 @@ def _main(plan: ModulePlan, recorder: Recorder, steps: Steps) -> Callable[[], No
         raise ExampleError(f"script = {plan.path!r}: {describe_error(error)}") from None
 
     def run_main() -> None:
-        module = ModuleType("__main__")
-        module.__file__ = plan.file
-        setattr(module, HANDLE, ModuleProbe(recorder, plan.path, plan.scopes, plan.sites))
-        setattr(module, STEP, steps)
-        before = sys.modules["__main__"]
-        sys.modules["__main__"] = module
-        try:
+        with main_module(plan.file) as module:
+            setattr(module, HANDLE, ModuleProbe(recorder, plan.path, plan.scopes, plan.sites))
+            setattr(module, STEP, steps)
             exec(code, vars(module))  # noqa: S102 - the user asks for this script to be run
-        finally:
-            sys.modules["__main__"] = before
 
     return run_main
 
 
 def _run_guarded(run: Callable[[], None], argv: Sequence[str], limit: float) -> BaseException | None:
+    folder = os.path.dirname(os.path.abspath(argv[0]))
+    try:
+        with as_program(argv, limit, [folder], first_path=os.path.dirname(argv[0])):
+            jax.eval_shape(run)
+    except SystemExit as error:
+        return None if error.code in (None, 0) else error
+    except BaseException as error:  # scripts may raise anything
+        if is_own(error) and not isinstance(error, TimeLimitError):
+            raise
+        return error
+    return None
+
+
+@contextlib.contextmanager
+def main_module(file: str) -> Iterator[ModuleType]:
+    """An empty module, which is the program's main one meanwhile."""
+    module = ModuleType("__main__")
+    module.__file__ = file
+    before = sys.modules["__main__"]
+    sys.modules["__main__"] = module
+    try:
+        yield module
+    finally:
+        sys.modules["__main__"] = before
+
+
+@contextlib.contextmanager
+def as_program(
+    argv: Sequence[str], limit: float, project: Sequence[str], *, first_path: str | None = None, alone: bool = False
+) -> Iterator[None]:
+    """Let the body run as a program does: with arguments, in a folder to write to, and with an end.
+
+    It cannot write to the working directory and the folders of the `project`; `alone` it starts no process either.
+    """
     home, before = os.getcwd(), (sys.argv, list(sys.path))
     with scratch_folder() as folder:
         try:
             os.chdir(playground(home, os.path.join(folder, "here")))
             sys.argv = list(argv)
-            sys.path.insert(0, os.path.dirname(argv[0]))
-            with time_limit(limit), read_only(folder, [home, os.path.dirname(os.path.abspath(argv[0]))]):
-                jax.eval_shape(run)
-        except SystemExit as error:
-            return None if error.code in (None, 0) else error
-        except BaseException as error:  # scripts may raise anything
-            if is_own(error) and not isinstance(error, TimeLimitError):
-                raise
-            return error
+            if first_path is not None:
+                sys.path.insert(0, first_path)
+            with time_limit(limit), read_only(folder, [home, *project], alone=alone):
+                yield
         finally:
             sys.argv, sys.path[:] = before
             os.chdir(home)
-    return None
 
 
 def _failure(error: BaseException | None, recorder: Recorder, limit: float) -> Failure | None:

@@ -21,17 +21,15 @@ from typing import Literal
 import jax
 
 from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, explain, is_own, kind_of
-from shapecheck.evaluate.limits import TimeLimitError, time_limit
+from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.probes.ast_probes import HANDLE, instrument
-from shapecheck.evaluate.probes.clear_caches import forget
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
 from shapecheck.evaluate.probes.recorder import OpenCall, Recorder
 from shapecheck.evaluate.probes.tolerate_concrete import STEP, Steps, with_steps
-from shapecheck.evaluate.read_only_disk import read_only
-from shapecheck.evaluate.scratch_folders import scratch_folder
+from shapecheck.evaluate.probes.user_caches import forget
 from shapecheck.evaluate.suites.generalise import Generaliser
-from shapecheck.evaluate.suites.scratch_folder import playground
+from shapecheck.evaluate.suites.run_script import as_program, main_module
 from shapecheck.model import SNIPPET, CodeBlock, Evaluation, Failure, Snippet
 from shapecheck.worker.messages.plans import EntryPlan, ModulePlan
 
@@ -175,42 +173,25 @@ class SnippetRunner:
                 vars(home).clear()
                 vars(home).update(kept)
             return
-        module = ModuleType("__main__")
-        module.__file__ = snippet.file
-        if snippet.kind != "script":  # docs leave out what everybody knows: `import jax.numpy as jnp`
-            modules = {name: sys.modules.get(dotted) for name, dotted in self.implied.items()}
-            vars(module).update({name: each for name, each in modules.items() if each is not None})
-        if home is not None:
-            vars(module).update(vars(home))
-        elif snippet.kind == "script":
-            plan = self._plan(snippet)
-            vars(module)[HANDLE] = ModuleProbe(self.recorder, plan.path, plan.scopes, plan.sites)
-        vars(module)[STEP] = self.steps
-        before = sys.modules["__main__"]
-        sys.modules["__main__"] = module
-        try:
+        with main_module(snippet.file) as module:
+            if snippet.kind != "script":  # docs leave out what everybody knows: `import jax.numpy as jnp`
+                modules = {name: sys.modules.get(dotted) for name, dotted in self.implied.items()}
+                vars(module).update({name: each for name, each in modules.items() if each is not None})
+            if home is not None:
+                vars(module).update(vars(home))
+            elif snippet.kind == "script":
+                plan = self._plan(snippet)
+                vars(module)[HANDLE] = ModuleProbe(self.recorder, plan.path, plan.scopes, plan.sites)
+            vars(module)[STEP] = self.steps
             yield vars(module)
-        finally:
-            sys.modules["__main__"] = before
 
-    @contextlib.contextmanager
-    def _surroundings(self, snippet: Snippet) -> Iterator[None]:
+    def _surroundings(self, snippet: Snippet) -> contextlib.AbstractContextManager[None]:
         """A folder to write to, an argument list, no network, no other process, and an end."""
-        home, before = os.getcwd(), (sys.argv, list(sys.path))
-        folder_of = os.path.dirname(os.path.abspath(snippet.file))
-        project = [home, folder_of, *{plan.root for plan in self.importer.plans.values() if plan.root}]
-        with scratch_folder() as folder:
-            try:
-                os.environ.update(_OFFLINE)
-                os.chdir(playground(home, os.path.join(folder, "here")))
-                sys.argv = [snippet.file]
-                if snippet.kind == "script":
-                    sys.path.insert(0, folder_of)
-                with time_limit(self.limit), read_only(folder, project, alone=True):
-                    yield
-            finally:
-                sys.argv, sys.path[:] = before
-                os.chdir(home)
+        folder = os.path.dirname(os.path.abspath(snippet.file))
+        project = [folder, *{plan.root for plan in self.importer.plans.values() if plan.root}]
+        os.environ.update(_OFFLINE)
+        first_path = folder if snippet.kind == "script" else None
+        return as_program([snippet.file], self.limit, project, first_path=first_path, alone=True)
 
 
 @contextlib.contextmanager

@@ -14,9 +14,9 @@ import pytest
 from shapecheck.evaluate.global_state import GlobalState, Snapshot, differences, snapshot
 from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, explain, is_own, message_of, steady
 from shapecheck.evaluate.limits import TimeLimitError, time_limit
-from shapecheck.evaluate.probes.clear_caches import forget
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.tolerate_concrete import Steps
+from shapecheck.evaluate.probes.user_caches import forget
 from shapecheck.model import Evaluation, Failure
 
 

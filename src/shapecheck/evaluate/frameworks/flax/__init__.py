@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from shapecheck.evaluate.stages.staged_framework import StagedFramework
+from shapecheck.evaluate.stages.stage_recorder import StagedFramework
 
 
 class FlaxFramework(StagedFramework):

@@ -17,7 +17,7 @@ from typing import Any
 
 from shapecheck.evaluate.inputs.facts.signature_facts import inner_function
 from shapecheck.evaluate.probes.ast_probes import HANDLE
-from shapecheck.evaluate.probes.unhashable_arguments import CACHES
+from shapecheck.evaluate.probes.user_caches import CACHES
 
 _MOST = 100  # decorators around each other
 _TREES = 4  # modules whose syntax trees are kept

@@ -20,8 +20,8 @@ from shapecheck.evaluate.framework_protocol import (
 )
 from shapecheck.evaluate.inputs.facts.own_signature import with_own_signature
 from shapecheck.evaluate.inputs.facts.runtime_annotations import own_annotations
-from shapecheck.evaluate.probes.absent_packages import StandIn
 from shapecheck.evaluate.probes.ast_probes import HANDLE
+from shapecheck.evaluate.probes.failed_imports import StandIn
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
 from shapecheck.model import Scope
 from shapecheck.worker.messages.plans import EntryPlan, ModulePlan

@@ -21,7 +21,7 @@ from shapecheck.evaluate.inputs.trials.choices import ArgumentChoices, Choices, 
 from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, is_own, kind_of, trace_of
 from shapecheck.evaluate.inputs.trials.size_assignment import CONSTRUCTOR_VARIANT, InventedSizes, SizeAssignment
 from shapecheck.evaluate.limits import TimeLimitError
-from shapecheck.evaluate.probes.absent_packages import AbsentPackageError
+from shapecheck.evaluate.probes.failed_imports import AbsentPackageError
 from shapecheck.evaluate.probes.recorder import RecordedPart, Recorder
 from shapecheck.model import DocstringHint
 

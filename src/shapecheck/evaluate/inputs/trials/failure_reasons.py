@@ -21,8 +21,8 @@ from shapecheck.evaluate.framework_protocol import loaded_frameworks, packages
 from shapecheck.evaluate.inputs.trials.size_assignment import UnknownSizeError
 from shapecheck.evaluate.jax_internals import VALUE_WORDS, is_machinery, public_name
 from shapecheck.evaluate.limits import ReadOnlyError, TimeLimitError
-from shapecheck.evaluate.probes.absent_packages import AbsentPackageError
 from shapecheck.evaluate.probes.describe_value import describe, is_array
+from shapecheck.evaluate.probes.failed_imports import AbsentPackageError
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.model import ArrayValue, Failure, Frame
 from shapecheck.model.observation import FailureKind

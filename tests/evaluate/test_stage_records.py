@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import pytest
 
-from shapecheck.evaluate.stages.callable_text import callable_text
+from shapecheck.evaluate.stages.stage_records import callable_text
 
 
 class Net(eqx.Module):

@@ -1,14 +1,19 @@
-"""What earlier evaluations have left in caches is forgotten before the next one.
+"""The caches of the user's functions: emptied between evaluations, and passed by where arguments have no hash.
 
 A function whose result is remembered does not run again: it would not be seen, its file would not be known as a part of
 what depends on it, and what it gave under an earlier trace holds tracers that belong nowhere any more.
+
+Whoever remembers results by arrays, which have no hash as tracers have none, gets an error from Python in any run. Its
+message would hide what the function behind the cache shows: so that is called, each time.
 """
 
 from __future__ import annotations
 
+import functools
 import operator
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType, ModuleType
 from typing import Any, Protocol, cast
@@ -16,7 +21,6 @@ from typing import Any, Protocol, cast
 import jax
 
 from shapecheck.evaluate.probes.ast_probes import HANDLE
-from shapecheck.evaluate.probes.unhashable_arguments import CACHES
 
 _MOST = 8  # decorators around each other
 _PLAIN = frozenset({type(None), bool, int, float, str, tuple, dict, list, ModuleType})
@@ -99,3 +103,73 @@ def _own_names(value: object) -> Mapping[str, object]:
     except Exception:  # it has none, or the user's class stands in the way
         return {}
     return names if type(names) is dict else {}
+
+
+_python_cache: Any = type(functools.lru_cache(lambda: None))
+
+
+class LenientCache:
+    """A cache of Python's own (which is a final class) that calls its function where the arguments are no key."""
+
+    __wrapped__: Callable[..., object]
+
+    def __init__(self, function: object, *settings: object) -> None:
+        self._cache = _python_cache(function, *settings)
+        self.cache_clear, self.cache_info = self._cache.cache_clear, self._cache.cache_info
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        """What is remembered, or what the function gives."""
+        try:
+            return self._cache(*args, **kwargs)
+        except TypeError:
+            if _is_key(args, kwargs):
+                raise
+        return self.__wrapped__(*args, **kwargs)
+
+    def __get__(self, instance: object, owner: type | None = None) -> object:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __copy__(self) -> LenientCache:
+        return self
+
+    def __deepcopy__(self, memo: object) -> LenientCache:
+        return self
+
+
+CACHES: tuple[Any, ...] = (_python_cache, LenientCache)
+"""The classes of what `functools.lru_cache` and `functools.cache` make."""
+
+
+def let_pass_unhashable() -> None:
+    """A monkeypatch for good: the caches that modules with probes make from now on let pass what has no hash."""
+    # What `lru_cache` and `cache` make a cache with, in CPython.
+    if getattr(functools, "_lru_cache_wrapper", None) is _python_cache:
+        vars(functools)["_lru_cache_wrapper"] = _AnyCache
+
+
+class _CacheClass(type):
+    """The class of a class whose instances are all caches: libraries such as PyTorch ask for that of `functools`."""
+
+    def __call__(cls, function: object, *settings: object) -> object:
+        """A cache for a function: a lenient one in modules with probes."""
+        # Of a class, `__globals__` may be a descriptor.
+        probed = isinstance(function, types.FunctionType) and HANDLE in function.__globals__
+        return (LenientCache if probed else _python_cache)(function, *settings)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, CACHES)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, CACHES)
+
+
+class _AnyCache(metaclass=_CacheClass):
+    """What stands for `functools._lru_cache_wrapper`."""
+
+
+def _is_key(args: tuple[object, ...], kwargs: dict[str, object]) -> bool:
+    try:
+        hash((args, tuple(kwargs.items())))
+    except TypeError:
+        return False
+    return True
