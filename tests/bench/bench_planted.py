@@ -1,12 +1,12 @@
-"""Twenty correct programs in `planted/`, and mistakes planted in them: how many a check finds, and where.
+"""Correct programs in `planted/`, and mistakes planted in them: how many a check finds, and where.
 
     python tests/bench/bench_planted.py                 both parts, and what is missed
     python tests/bench/bench_planted.py --category einsum
 
-Somebody wrote them who knew nothing of the checker. Each mistake either makes a claim false or makes JAX raise, which
-was seen by tracing the program with two sets of unrelated sizes. A row of mutants.jsonl has the edits (in one line of
-the file each, the first `old` becomes `new`) and the `lines` on which a finding is right: what was changed, the claims
-that are false, and where JAX raises.
+Three wrote them who knew nothing of the checker: 20 in mixed styles, 12 with annotations, 12 with comments and
+docstrings alone. Each mistake either makes a claim false or makes JAX raise, which was seen by tracing the program with
+two sets of unrelated sizes. A row of mutants.jsonl has the edits (in one line of the file each, the first `old` becomes
+`new`) and the `lines` on which a finding is right: what was changed, the claims that are false, and where JAX raises.
 
 Detected is a mutant with a finding that the correct program has not, of one of its `families`, on one of the lines;
 "elsewhere" has another new finding. A false alarm is any finding on a correct program; notes are none.

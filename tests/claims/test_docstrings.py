@@ -447,6 +447,7 @@ def test_behind_the_word_tuple_a_bracket_lists_its_elements(read, description, e
         ("Distances of images (n, d) to labels (k, d).", ["images: n d", "labels: k d"]),
         # what is made, what has no such parameter, what lists values, what is called
         ("Blur images [m] by (n, d).", []),
+        ("Means of the images, both [n, d].", []),
         ("Blur images (logits, labels).", []),
         ("Blur frames (b, h, w).", []),
         ("The loss of pairs: (b, c).", []),

@@ -204,7 +204,7 @@ def named_shapes(text: str, names: Container[str], known: Container[str]) -> Ite
             _DIRECTLY.search(text[: segment.shapes[0].start]) if not _is_marked(segment) and not subjects else None
         )
         if directly is not None and not any(each in names or _IS_CLASS.match(each) for each in segment.names):
-            subjects = [each for each in _NAME.findall(_AND.sub(",", directly["names"])) if each in names]
+            subjects = _NAME.findall(_AND.sub(",", directly["names"]))
         if subjects and all(each in names for each in subjects) and is_listed_shape(segment, known):
             yield from ((each, DescribedShape(segment.shapes[0], True, False, unmarked=True)) for each in subjects)
     segments = [segment for segment in read_comment(text) if _is_marked(segment)]

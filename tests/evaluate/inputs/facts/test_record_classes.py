@@ -37,6 +37,12 @@ def settings(cfg, x):
     q = x.reshape(-1, cfg.heads, cfg.hidden // cfg.heads)  # (n, heads, hidden // heads)
     return q.transpose(1, 0, 2)  # (n, heads, hidden // heads)  ~SC201
 
+class Factors(NamedTuple):
+    items: jax.Array  # (m, k)
+
+def gram(f):
+    return f.items.T @ f.items  # shape: (k,)  ~SC201
+
 def unknown(other):
     return other.edges * 2  # (e, d)  ~unreached
 

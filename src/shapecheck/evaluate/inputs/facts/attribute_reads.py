@@ -96,6 +96,7 @@ class _FunctionReads:
     ) -> None:
         self._nodes, self._module, self._root, self._depth = list(ast.walk(tree)), module, root, depth
         self._functions = functions
+        self._called = {id(node.func) for node in self._nodes if isinstance(node, ast.Call)}
         stored = [n.id for n in self._nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
         self._variables: dict[str, ast.expr] = {}
         for node in self._nodes:
@@ -119,7 +120,8 @@ class _FunctionReads:
         if isinstance(node, ast.Name) and node.id in self._variables and depth:
             return self._path(self._variables[node.id], depth - 1)
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-            return self._inner(node.value, node.attr, depth)
+            is_tables = node.attr in _OF_TABLES and id(node) in self._called  # `cfg.items()`, and no field `f.items`
+            return None if is_tables else self._inner(node.value, node.attr, depth)
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
             return self._inner(node.value, node.slice.value, depth)
         if (
@@ -134,7 +136,7 @@ class _FunctionReads:
 
     def _inner(self, value: ast.expr, name: object, depth: int) -> _Path | None:
         path = self._path(value, depth)
-        is_read = isinstance(name, str) and name != "get" and name not in _OF_TABLES and not name.startswith("__")
+        is_read = isinstance(name, str) and name != "get" and not name.startswith("__")
         return (*path, str(name)) if path is not None and is_read else None
 
     def _handed_on(self, call: ast.Call) -> Iterator[_Path]:

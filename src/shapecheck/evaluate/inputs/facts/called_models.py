@@ -58,12 +58,22 @@ def _takes(cls: type, call: ast.Call) -> bool:
     if isinstance(call.func, ast.Attribute) and call.func.attr == _APPLY:
         if not issubclass(cls, model_classes()) or issubclass(cls, deferred_classes()) or not hasattr(cls, _APPLY):
             return False
+        method = next((each.value for each in call.keywords if each.arg == "method"), None)
+        if method is not None:
+            return _is_method(method, cls)
         args, names = args[1:], [name for name in names if name not in _FOR_APPLY]
     try:
         inspect.signature(cls.__call__).bind(None, *args, **dict.fromkeys(names))
     except (TypeError, ValueError, AttributeError):
         return False
     return True
+
+
+def _is_method(method: ast.expr, cls: type) -> bool:
+    """Whether a method that is told beside is one of a class: `method=VAE.decode`, `method="decode"`."""
+    if isinstance(method, ast.Attribute) and isinstance(method.value, ast.Name):
+        return method.value.id == cls.__name__ or (method.value.id[:1].islower() and hasattr(cls, method.attr))
+    return isinstance(method, ast.Constant) and isinstance(method.value, str) and hasattr(cls, method.value)
 
 
 def _names_of(cls: type) -> set[str]:
