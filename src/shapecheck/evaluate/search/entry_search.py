@@ -278,7 +278,15 @@ class EntrySearch:
         requires = self._errors.equality(errors[0])
         if further.requires is not None:
             requires = f"{further.requires.subject} = {further.requires.value}"
+        if self._accuses and self._takes_no_stacks(errors[0]):
+            single = set(stacked_records(errors[0]).values())
+            errors = tuple(_without_doubt(each, single) for each in errors)
         return (*(outcome.with_requirement(requires) for outcome in errors), *further.tied)
+
+    def _takes_no_stacks(self, outcome: TrialOutcome) -> bool:
+        """Whether the code cannot have stacks of the records of a run: then these are one each, as comments say."""
+        stacks = self._further.with_stacks(outcome)
+        return stacks is not None and stacks.failure is not None and stacks.failure.kind == "shape"
 
     def _errors_of_no_guess(self, found: SearchResult) -> tuple[TrialOutcome, ...]:
         """The runs that show an error that is the same for other ranks of the arrays that nothing describes.

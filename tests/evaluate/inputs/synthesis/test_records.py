@@ -27,6 +27,24 @@ def wrong(state: State):
 def speed(state: State):
     return (state.pos**2).sum(-1).sum()  # (n_atoms,)  ~SC201
 """,
+    # what does not fit in one record is an error where the code takes no stack
+    "errors.py": """
+class Factors(NamedTuple):
+    users: jax.Array  # (n_users, rank)
+    items: jax.Array  # (n_items, rank)
+    user_bias: jax.Array  # (n_users,)
+    item_bias: jax.Array  # (n_items,)
+
+def predict(f: Factors, mean: float):
+    dots = f.users @ f.items.T  # (n_users, n_items)
+    bias = f.user_bias[:, None] + f.item_bias[None, :]  # (n_users, n_items)
+    return mean + dots + bias
+
+def swapped(f: Factors, mean: float):
+    dots = f.users @ f.items.T  # (n_users, n_items)  ~unreached
+    bias = f.user_bias[None, :] + f.item_bias[:, None]  # (n_users, n_items)  ~SC201
+    return mean + dots + bias
+""",
     # what nobody says to be several may be several
     "several.py": """
 class Step(NamedTuple):
