@@ -7,8 +7,9 @@ import io
 import re
 import sys
 import tokenize
+import types
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 from shapecheck.evaluate.inputs.facts.source_reads import note_module_read
 from shapecheck.evaluate.inputs.trials.size_assignment import UnknownSizeError, evaluate
@@ -41,16 +42,20 @@ class WrittenRelation:
 def written_relations(function: Callable[..., object] | None) -> tuple[WrittenRelation, ...]:
     """Those of a function's file."""
     module = sys.modules.get(str(getattr(function, "__module__", "")))
-    if module is None:
+    if not isinstance(module, types.ModuleType):
         return ()
     note_module_read(module.__name__)
-    try:
-        return _parse_relations(inspect.getsource(module))
-    except (OSError, TypeError):
-        return ()
+    if module not in _kept:  # each tie that is tried asks for them
+        try:
+            _kept[module] = _parse_relations(inspect.getsource(module))
+        except (OSError, TypeError):
+            _kept[module] = ()
+    return _kept[module]
 
 
-@lru_cache(maxsize=64)
+_kept: WeakKeyDictionary[types.ModuleType, tuple[WrittenRelation, ...]] = WeakKeyDictionary()
+
+
 def _parse_relations(source: str) -> tuple[WrittenRelation, ...]:
     found: dict[tuple[str, str], WrittenRelation] = {}
     for name, text in _texts(source):
