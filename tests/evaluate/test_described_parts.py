@@ -54,6 +54,18 @@ def energy(bodies, joints):
     momentum = bodies["mass"][:, None] * doubled["omega"]  # (n, 3)
     return {"kinetic": 0.5 * bodies["mass"] * speed, "momentum": momentum}
 """,
+    # entries that are said to have a shape, in a dict of arrays
+    "marked.py": """
+def placed(bodies, joints):
+    '''Where joints are.
+
+    Args:
+      bodies: dict with "pos" of shape (n, 3), "mass" of shape (n,).
+      joints: dict of arrays: "axis" of shape (m, 3), "parent" of shape (m,), indices of parents.
+    '''
+    pos = bodies["pos"][joints["parent"]]  # (m, 3)
+    return pos * joints["axis"]  # shape: (3, m)  ~SC201
+""",
     # of a tuple all elements must be known
     "tuples.py": """
 def cell(carry, x):

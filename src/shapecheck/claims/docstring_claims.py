@@ -210,10 +210,10 @@ class DocstringReader:
         entries = [*entry_shapes(text.text, self.readable)]
         for owner, name, place in places:
             if entries:
-                yield from (
-                    self._claim(text, each, owner, f"{name}[{key!r}]", place, (*select, entry_selector(key)), None)
-                    for key, each in entries
-                )
+                outer = (item.place,) if is_return and returned > 1 else ()
+                for key, each in entries:
+                    way = (*outer, entry_selector(key))
+                    yield self._claim(text, each, owner, f"{name}[{key!r}]", place, way, None)
                 continue
             if place.kind != "return" and _IS_SHAPE.search(name):
                 continue  # "full_shape: image shape (n, h, w, c)" tells what is in it

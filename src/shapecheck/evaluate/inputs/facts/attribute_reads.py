@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from shapecheck.evaluate.inputs.facts.body_facts import ARRAY_ATTRIBUTES
 from shapecheck.evaluate.inputs.facts.handed_parts import function_parts
-from shapecheck.evaluate.inputs.facts.parameter_facts import called_name
+from shapecheck.evaluate.inputs.facts.parameter_facts import named_value
 from shapecheck.evaluate.inputs.facts.source_reads import note_read
 
 Reads = dict[str, "Reads"]
@@ -157,10 +157,7 @@ class _FunctionReads:
             yield from ((*path, *each) for each in _paths_in(reads))
 
     def _callee(self, function: ast.expr) -> Callable[..., object] | None:
-        name, before = called_name(function)
-        value: object = self._module.get(before.partition(".")[0] if before else name)
-        for step in [*before.split(".")[1:], name] if before else []:
-            value = vars(value).get(step) if isinstance(value, types.ModuleType) else None
+        value = named_value(function, self._module)
         home = str(self._module.get("__name__", "")).partition(".")[0]
         is_own = str(getattr(value, "__module__", "")).partition(".")[0] == home
         if not is_own or not callable(value):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from shapecheck.evaluate.framework_protocol import model_classes
-from shapecheck.evaluate.inputs.facts.parameter_facts import called_name, literal_integer
+from shapecheck.evaluate.inputs.facts.parameter_facts import called_name, literal_integer, named_value
 from shapecheck.evaluate.inputs.facts.transformations import hands_on_arguments, is_transformation
 from shapecheck.model.parameter_parts import parameter_names
 
@@ -119,17 +119,17 @@ class ArgumentReader:
             inner = _plain(self._module.get(function.id))
             is_own = inner is not None and inner.__globals__ is self._module
             return (inner, [*inspect.signature(inner).parameters]) if inner is not None and is_own else (None, ())
-        cls, name, skipped = self._class_of(function), "__call__", 1
+        cls, name = self._class_of(function), "__call__"
+        is_applied = False
         if cls is None and isinstance(function, ast.Attribute):
             cls, name = self._class_of(function.value), function.attr
-            if cls is not None and name == _APPLY and issubclass(cls, model_classes()):
-                name, skipped = "__call__", 1
+            is_applied = cls is not None and name == _APPLY and issubclass(cls, model_classes())
+            name = "__call__" if is_applied else name
         method = _plain(getattr(cls, name, None)) if cls is not None else None
         if method is None or isinstance(inspect.getattr_static(cls, name), (staticmethod, classmethod)):
             return None, ()
-        names = [*inspect.signature(method).parameters][skipped:]
-        is_applied = isinstance(function, ast.Attribute) and function.attr == _APPLY and name != _APPLY
-        return method, ["", *names] if is_applied else names
+        names = [*inspect.signature(method).parameters][1:]
+        return method, ["", *names] if is_applied else names  # the variables come first
 
     def _class_of(self, value: ast.expr) -> type | None:
         """The class of a value: of a variable that keeps it, or of what is constructed on the spot."""
@@ -139,14 +139,9 @@ class ArgumentReader:
 
     def _class_called(self, name: ast.expr) -> type | None:
         """The class that a name of the module stands for, which may be a text, or an attribute of another module."""
-        found: object = None
-        if isinstance(name, ast.Constant) and isinstance(name.value, str):
-            found = self._module.get(name.value)
-        elif isinstance(name, ast.Name) and name.id not in self._hidden:
-            found = self._module.get(name.id)
-        elif isinstance(name, ast.Attribute) and isinstance(name.value, ast.Name):
-            module = self._module.get(name.value.id)
-            found = vars(module).get(name.attr) if isinstance(module, types.ModuleType) else None
+        text = ast.Name(str(name.value)) if isinstance(name, ast.Constant) else name
+        is_hidden = isinstance(text, ast.Name) and text.id in self._hidden
+        found = named_value(text, self._module) if not is_hidden else None
         return found if isinstance(found, type) else None
 
 

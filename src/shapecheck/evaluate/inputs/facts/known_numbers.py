@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 from shapecheck.evaluate.inputs.facts.handed_parts import function_parts
-from shapecheck.evaluate.inputs.facts.parameter_facts import called_name
+from shapecheck.evaluate.inputs.facts.parameter_facts import called_name, named_value
 from shapecheck.evaluate.inputs.facts.runtime_annotations import MISSING, annotation_of, signature_of
 
 Kind = Literal["integer", "scalar", "number", ""]
@@ -256,15 +256,7 @@ def _is_for_layer(node: ast.expr, around: Mapping[ast.AST, ast.AST]) -> bool:
 
 def _is_size_of_layer(call: ast.Call, place: int | str, module: Mapping[str, object]) -> bool:
     """Whether it is given to a constructor that takes an integer there: `hk.Embed(vocab, dim)`."""
-    function, cls = call.func, None
-    if isinstance(function, ast.Name):
-        cls = module.get(function.id)
-    elif isinstance(function, ast.Attribute):
-        name, before = called_name(function)
-        holder = module.get(before.partition(".")[0])
-        for part in before.split(".")[1:]:
-            holder = vars(holder).get(part) if isinstance(holder, types.ModuleType) else None
-        cls = vars(holder).get(name) if isinstance(holder, types.ModuleType) else None
+    cls = named_value(call.func, module)
     if not isinstance(cls, type):
         return False
     try:

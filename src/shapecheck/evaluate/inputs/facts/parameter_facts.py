@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import types
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -130,6 +131,16 @@ def called_name(function: ast.expr) -> tuple[str, str]:
         last, before = called_name(function.value)
         return function.attr, f"{before}.{last}" if before else last
     return "", ""
+
+
+def named_value(name: ast.expr, module: Mapping[str, object]) -> object:
+    """What a name of a file stands for there, also through modules: `nn.Linear`; None if that is not known."""
+    if isinstance(name, ast.Name):
+        return module.get(name.id)
+    if not isinstance(name, ast.Attribute):
+        return None
+    holder = named_value(name.value, module)
+    return vars(holder).get(name.attr) if isinstance(holder, types.ModuleType) else None
 
 
 def is_variable(node: ast.expr, name: str) -> bool:
