@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trials.choices import (
+    AS_FILE_MAKES,
     NO_OPTIONS,
     Choices,
     Options,
@@ -150,7 +151,8 @@ def _changed_trials(step: _Step) -> Iterator[Trial]:
     chosen = dict(step.trial.choices)
     for key in step.options.named_in(step.message, step.arrays):
         is_tried = key not in chosen and not is_length_key(key) and not is_stack_key(key)
-        for option in step.options.others[key] if is_tried else ():
+        others = step.options.others[key] if is_tried else ()
+        for option in (each for each in others if each != AS_FILE_MAKES):
             yield dataclasses.replace(step.trial, choices=(*step.trial.choices, (key, option)))
     alike: dict[tuple[frozenset[str], str], list[tuple[str, str]]] = {}
     for key, options in step.options.others.items():

@@ -19,7 +19,7 @@ from shapecheck.evaluate.inputs.synthesis.made_integers import (
     DIVIDING,
 )
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError, NotCalledError
-from shapecheck.evaluate.inputs.trials.choices import AS_MADE, OWN_SIZES, as_assumption, is_case_key
+from shapecheck.evaluate.inputs.trials.choices import AS_FILE_MAKES, AS_MADE, OWN_SIZES, as_assumption, is_case_key
 from shapecheck.evaluate.inputs.trials.size_assignment import SQUARES, UNNAMED
 from shapecheck.evaluate.inputs.trials.trial import INDEPENDENT, CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.probes.recorder import Recorder
@@ -28,8 +28,10 @@ from shapecheck.evaluate.search.choice_search import search_choices
 from shapecheck.evaluate.search.code_errors import CodeErrors, may_blame_dtype
 from shapecheck.evaluate.search.further_runs import (
     FurtherRuns,
+    as_another_guess,
     follows_one_condition,
     stacked_records,
+    ways_of,
     with_decisions,
     with_usual_length,
 )
@@ -213,6 +215,8 @@ class EntrySearch:
         shown = (*symbolic, *runs, *sized, *others, *narrow)
         if lengths := self._further.other_lengths(first):
             shown = (*map(with_usual_length, shown), *lengths)
+        if made := self._further.as_file_makes(first):
+            shown = tuple(map(as_another_guess, (*shown, *made)))
         return SearchResult(ok=shown)
 
     def _symbolic(self, sized: TrialOutcome) -> Iterator[TrialOutcome]:
@@ -227,10 +231,13 @@ class EntrySearch:
             if self._accuses:
                 again = (*self._further.with_values(found.failed), *self._along_paths(found.failed))
             return tuple(self._result(outcome) for outcome in (found.failed[0], *again))
+        made = self._as_made(found, AS_FILE_MAKES)
+        if made.ok:
+            return tuple(self._result(outcome) for outcome in made.ok)
         shown = self._errors_and_ties(found) or self._errors_of_no_guess(found)
         if shown:
             return tuple(self._result(outcome) for outcome in shown)
-        made = self._as_model_makes(found)
+        made = self._as_made(found, AS_MADE)
         if made.ok:
             return tuple(self._result(outcome) for outcome in made.ok)
         refused = find_refused(found.failed, self._call_spec, self.attempts) if self._accuses else None
@@ -241,21 +248,23 @@ class EntrySearch:
             deepest = dataclasses.replace(deepest, failure=dataclasses.replace(deepest.failure, kind="other"))
         return (self._result(deepest),)
 
-    def _as_model_makes(self, found: SearchResult) -> SearchResult:
-        """What evaluates where arguments that another method of the model makes, too, are as that one makes them.
+    def _as_made(self, found: SearchResult, way: str) -> SearchResult:
+        """What evaluates where arguments that another method of the model makes, or a function, are as that makes them.
 
-        Their annotations may leave open what only both methods together say: that a carry is as wide as the model.
+        Their annotations may leave open what only both together say: that a carry is as wide as the model.
         """
         first = found.failed[0]
-        options = first.bound_call.options.others if first.bound_call is not None else {}
-        ways = tuple((key, AS_MADE) for key, others in options.items() if AS_MADE in others)
+        ways = ways_of(first, way)
         if not ways:
             return SearchResult()
         trial = dataclasses.replace(
             first.trial, choices=(*first.trial.choices, *ways), variant=0, substitution=INDEPENDENT
         )
         with self.attempts.apart(self._call_spec.attempts, self._call_spec.seconds):
-            return self._try(trial)
+            try:
+                return self._try(trial)
+            except CannotSynthesiseError:
+                return SearchResult()
 
     def _along_paths(self, failed: Sequence[TrialOutcome]) -> Iterator[TrialOutcome]:
         """What runs along paths show that undetermined conditions choose: errors too, where one condition does."""

@@ -14,9 +14,11 @@ from shapecheck.evaluate.inputs.synthesis.made_integers import EVEN, ODD
 from shapecheck.evaluate.inputs.synthesis.real_values import VALUES
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import INVENTIONS, CannotSynthesiseError
 from shapecheck.evaluate.inputs.trials.choices import (
+    AS_FILE_MAKES,
     LENGTH,
     OTHER_LENGTHS,
     OTHER_SIZE,
+    Choices,
     as_assumption,
     default_key,
     is_length_key,
@@ -35,6 +37,7 @@ _OTHER_RANKS, _OTHER_RANKS_SECONDS = 24, 1.0  # attempts and seconds for another
 _OTHER_DEFAULTS, _OTHER_DEFAULTS_SECONDS = 24, 1.0
 _WITH_VALUES, _WITH_VALUES_SECONDS = 6, 2.0
 _DECIDED, _DECIDED_SECONDS = 24, 2.0
+_AS_MADE, _AS_MADE_SECONDS = 40, 1.5
 _MOST_RANKS = 2  # of one array that are tried
 _MOST_BUILT = 2  # sizes of a model's values, the last ones first
 
@@ -151,6 +154,28 @@ class FurtherRuns:
         choices = (*first.trial.choices, *((key, SEVERAL) for key in records))
         outcome = self._attempts.run_if_possible(dataclasses.replace(first.trial, choices=choices))
         return dataclasses.replace(outcome, other_guess=True) if outcome is not None else None
+
+    def as_file_makes(self, first: TrialOutcome) -> tuple[TrialOutcome, ...]:
+        """The runs where records are as functions of their files make them: what holds of these is not false.
+
+        Such a function knows relations that the fields' names do not tell, as of `h` and `heads * size`.
+        """
+        ways = ways_of(first, AS_FILE_MAKES)
+        if not ways or not self._accuses or self._attempts.is_exhausted():
+            return ()
+        choices = (*first.trial.choices, *ways)
+        start = dataclasses.replace(first.trial, choices=choices, variant=0, substitution=INDEPENDENT)
+        with self._attempts.apart(_AS_MADE, _AS_MADE_SECONDS):
+            try:
+                found = self._sizes.first_runs(start)
+            except CannotSynthesiseError:
+                return ()
+            again = (
+                self._attempts.run_if_possible(dataclasses.replace(found.ok[0].trial, invention=ODD))
+                if found.ok
+                else None
+            )
+        return (*found.ok, *([again] if again is not None and again.ok else []))
 
     def other_lengths(self, first: TrialOutcome) -> tuple[TrialOutcome, ...]:
         """The same with longer and shorter sequences, where they were made up: `shape: Sequence[int]` of a vector.
@@ -330,6 +355,17 @@ def length_keys(outcome: TrialOutcome) -> tuple[str, ...]:
     """The choices of how long sequences are that were made up for a run."""
     others = outcome.bound_call.options.others if outcome.bound_call is not None else {}
     return tuple(filter(is_length_key, others))
+
+
+def ways_of(outcome: TrialOutcome, way: str) -> Choices:
+    """The choice of this way for all arguments of a run that may be made so."""
+    others = outcome.bound_call.options.others if outcome.bound_call is not None else {}
+    return tuple((key, way) for key, options in others.items() if way in options)
+
+
+def as_another_guess(outcome: TrialOutcome) -> TrialOutcome:
+    """A run that takes nothing back which holds in another."""
+    return dataclasses.replace(outcome, other_guess=True)
 
 
 def with_usual_length(outcome: TrialOutcome) -> TrialOutcome:

@@ -358,6 +358,41 @@ class Changing:
     def __call__(self, carry, x: Float[Array, "batch width"]):  # ~unreached
         return carry["inner"] * x  # [batch, width] ~unreached
 """,
+    # a record has the relations that the function has which begins one; made with one size for two names, it hides none
+    "records.py": """
+from typing import NamedTuple
+
+class Head(NamedTuple):
+    classes: Float[Array, "width a_classes"]
+    boxes: Float[Array, "width a_4"]
+
+def init_head(key, width: int, n_anchors: int, n_classes: int) -> Head:
+    return Head(jax.random.normal(key, (width, n_anchors * n_classes)), jnp.zeros((width, n_anchors * 4)))
+
+def anchors(
+    head: Head, x: Float[Array, "batch cells width"], n_classes: int
+) -> tuple[Float[Array, "batch n n_classes"], Float[Array, "batch n 4"]]:
+    batch = x.shape[0]
+    return (x @ head.classes).reshape(batch, -1, n_classes), (x @ head.boxes).reshape(batch, -1, 4)
+
+def mixed_up(
+    head: Head, x: Float[Array, "batch cells width"], n_classes: int
+) -> tuple[Float[Array, "batch n n_classes"], Float[Array, "batch n 4"]]: ~SC203
+    batch = x.shape[0]
+    return (x @ head.classes).reshape(batch, -1, n_classes), (x @ head.boxes).reshape(batch, -1, 2)
+
+class Square(NamedTuple):
+    w: Float[Array, "n_in n_out"]
+
+def init_square(width: int) -> Square:
+    return Square(jnp.eye(width))
+
+def forward(square: Square, x: Float[Array, "batch n_in"]) -> Float[Array, "batch n_out"]:
+    return x @ square.w
+
+def backward(square: Square, x: Float[Array, "batch n_in"]) -> Float[Array, "batch n_in"]: ~unreached
+    return x @ square.w.T  # ~SC305
+""",
     # settings have what is read off them, here and where a part is handed on, as a table of the project has it
     "settings.py": """
 CONFIG = dict(

@@ -28,9 +28,19 @@ def field_sizes(model: object, describe: Describe) -> dict[str, int]:
     return found
 
 
+def has_one_size_for_each_name(record: object, describe: Describe) -> bool:
+    """Whether its arrays have one size for each name that its class gives their axes, and another for each other."""
+    found: dict[str, set[int]] = {}
+    for name, size in _named_axes(record, describe):
+        found.setdefault(name, set()).add(size)
+    sizes = [size for each in found.values() for size in each]
+    return all(len(each) == 1 for each in found.values()) and len(sizes) == len(set(sizes))
+
+
 def _named_axes(module: object, describe: Describe) -> Iterator[tuple[str, int]]:
     described = describe(type(module))
-    for field, value in vars(module).items():
+    fields = module._asdict() if isinstance(module, tuple) and hasattr(module, "_asdict") else vars(module)
+    for field, value in fields.items():
         shape = getattr(value, "shape", None)
         if not isinstance(shape, tuple):
             continue

@@ -107,6 +107,26 @@ def own_makers(cls: type, function: Callable[..., object], parameter: str) -> Se
     return tuple(found.values())
 
 
+def record_makers(cls: type) -> Sequence[Maker]:
+    """The functions beside a class that say that they begin an instance of it: `init_head(key, width) -> Head`.
+
+    They know what relations its arrays have to each other. One that takes an instance itself only changes it.
+    """
+    module = sys.modules.get(cls.__module__)
+    found: dict[str, Maker] = {}
+    for name, function in list(vars(module).items()) if module is not None else ():
+        begins = re.match(rf"_?{_VERBS}(?:_|$)", name) or re.search(rf"_{_INITIAL}$", name)
+        inner = inspect.unwrap(function) if begins and callable(function) else None
+        if not isinstance(inner, types.FunctionType) or inner.__module__ != cls.__module__:
+            continue
+        note_read(inner)
+        part = _part_of(annotation_of(inner, "return", inner.__annotations__.get("return", MISSING)), cls)
+        takes = [annotation_of(inner, each, raw) for each, raw in inner.__annotations__.items() if each != "return"]
+        if part is not None and cls not in takes:
+            found[name] = Maker(function, None if part < 0 else part)
+    return tuple(found.values())
+
+
 def _part_of(given: object, wanted: object) -> int | None:
     """Which part of what a function gives is annotated as `wanted`, -1 for the whole; None if no one is."""
     if wanted in _SILENT or wanted in _PLAIN or is_plain_array(wanted):

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, Final, Union
 
 import jax
-import numpy as np
 
 from shapecheck.evaluate.framework_protocol import (
     apply_variables,
@@ -53,7 +52,7 @@ from shapecheck.evaluate.inputs.synthesis.made_optimizer import MadeOptimizer
 from shapecheck.evaluate.inputs.synthesis.made_settings import made_settings
 from shapecheck.evaluate.inputs.synthesis.synthesise_instances import InstanceSynthesis
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError, ValueSynthesis
-from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall
+from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall, is_plain_leaf
 from shapecheck.evaluate.inputs.trials.choices import AS_MADE, OTHERWISE, ArgumentChoices, Keys, axes_text
 from shapecheck.evaluate.inputs.trials.later_variables import LaterArgument
 from shapecheck.model import DocstringHint
@@ -208,7 +207,7 @@ class ArgumentSources:
         except Exception:  # of the user's code, or nothing says what the method takes
             return MISSING
         self._values.invent("value", name, f"what {maker.function.__name__}() makes")
-        return made if all(map(_is_plain_leaf, jax.tree_util.tree_leaves(made))) else call
+        return made if all(map(is_plain_leaf, jax.tree_util.tree_leaves(made))) else call
 
     def _as_record(self, function: Callable[..., object], name: str) -> object:
         """An instance of the one record that has what the code reads off the parameter, or MISSING."""
@@ -445,11 +444,6 @@ class ArgumentSources:
             return annotation
         hint = self._hints(function).get(parameter.name)
         return _PLAIN_TYPES.get(hint.type, MISSING) if hint is not None else MISSING
-
-
-def _is_plain_leaf(value: object) -> bool:
-    """Whether a leaf of what was made abstractly holds nothing of that evaluation."""
-    return isinstance(value, (jax.ShapeDtypeStruct, np.ndarray, np.generic, bool, int, float, str))
 
 
 def _is_open(annotation: object) -> bool:

@@ -383,6 +383,7 @@ class CallBuilder:
             variant = trial.construction if trial.construction in own else self.models.constructions[0]
             synthesis = self._synthesis(assignment, trial.invention, trial.choices, variant)
             synthesis.integers.chosen.update(known)
+            synthesis.instances.build = self._build_unseen
             assignment.of_argument = functools.partial(_of_argument, numbers, synthesis.integers.choose)
             if construction is not None:
                 synthesis.integers.avoid(construction.integers)

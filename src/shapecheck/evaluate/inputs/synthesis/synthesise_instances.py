@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import operator
 import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+import jax
+
 from shapecheck.evaluate.framework_protocol import is_abstract, model_classes, module_name, pytree_classes
 from shapecheck.evaluate.inputs.facts import name_hints
 from shapecheck.evaluate.inputs.facts.body_shapes import BodyShape, body_shapes
+from shapecheck.evaluate.inputs.facts.field_sizes import has_one_size_for_each_name
 from shapecheck.evaluate.inputs.facts.runtime_annotations import MISSING, is_array_type, is_config
 from shapecheck.evaluate.inputs.project.factories import factories_of
-from shapecheck.evaluate.inputs.project.maker_functions import Maker
+from shapecheck.evaluate.inputs.project.maker_functions import Maker, record_makers
 from shapecheck.evaluate.inputs.project.nested_arguments import heads
 from shapecheck.evaluate.inputs.project.user_examples import check_names
 from shapecheck.evaluate.inputs.synthesis.made_callables import protocol_call
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError, ValueSynthesis
-from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall
+from shapecheck.evaluate.inputs.trials import abstract_call
+from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall, is_plain_leaf
+from shapecheck.evaluate.inputs.trials.choices import AS_FILE_MAKES, OTHERWISE
 from shapecheck.model import DocstringHint
 from shapecheck.worker.messages.plans import ParameterSpec
 
@@ -60,6 +66,7 @@ class InstanceSynthesis:
         self._arguments, self._values, self._integers = arguments, values, values.integers
         self._subclasses, self._described, self._hints = subclasses, described, hints
         self.sizes: dict[str, int] = {}  # inside of modules that nobody gave: `model.width`
+        self.build: Callable[[LazyCall], object] = abstract_call.build
         self._building: list[Callable[..., object]] = []
 
     @property
@@ -71,6 +78,8 @@ class InstanceSynthesis:
         """An instance of the user's class (a config, a sub-module), its arguments made the same way."""
         if given:
             check_names(cls, heads(given))
+        elif not self._building and (made := self._as_file_makes(cls, name)) is not MISSING:
+            return made
         try:
             return self._made_instance(cls, name, given)
         except CannotSynthesiseError:
@@ -80,6 +89,24 @@ class InstanceSynthesis:
         factory = factories[self._integers.invention % len(factories)]
         self._values.invent("value", name, f"what {factory.__name__}() makes")
         return LazyCall(factory, [], {})
+
+    def _as_file_makes(self, cls: type, name: str) -> object:
+        """What a function beside the class makes of made-up arguments, or MISSING: a choice that the search may take.
+
+        Arrays in which two names of the class have one size would hide that they are mixed up. Raises
+        CannotSynthesiseError where it was chosen and no function makes others.
+        """
+        makers = record_makers(cls)
+        place = self._values.place(name)
+        if not makers or self._values.choices.way(place, (OTHERWISE, AS_FILE_MAKES)) == OTHERWISE:
+            return MISSING
+        for maker in makers:
+            with contextlib.suppress(Exception):  # of the user's function, or nothing says what it takes
+                record = self.build(LazyCall(lambda made: made, [self._made_by(maker, name)], {}))
+                is_plain = all(map(is_plain_leaf, jax.tree_util.tree_leaves(record)))
+                if isinstance(record, cls) and is_plain and has_one_size_for_each_name(record, self._described):
+                    return record
+        raise CannotSynthesiseError(f"no function makes `{name}: {cls.__name__}` with sizes of its own for each name")
 
     def _made_instance(self, cls: type, name: str, given: Mapping[str, object]) -> object:
         """An instance that its class makes of made-up arguments."""

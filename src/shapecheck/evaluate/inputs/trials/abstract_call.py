@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from shapecheck.evaluate.probes.constant_values import eval_shape
 from shapecheck.evaluate.probes.describe_value import is_array
@@ -65,6 +66,11 @@ def force(value: object) -> Any:
     if type(value) is dict:
         return {k: force(v) for k, v in value.items()}
     return value
+
+
+def is_plain_leaf(value: object) -> bool:
+    """Whether a leaf of what was made abstractly holds nothing of that evaluation."""
+    return isinstance(value, (jax.ShapeDtypeStruct, np.ndarray, np.generic, bool, int, float, str))
 
 
 Rebuild = Callable[[Sequence[object]], object]

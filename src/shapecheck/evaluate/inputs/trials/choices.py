@@ -19,6 +19,7 @@ Choices = tuple[tuple[str, str], ...]
 
 GIVEN: Final = "given"
 AS_MADE: Final = "as the model makes it"
+AS_FILE_MAKES: Final = "as the file makes it"
 OTHERWISE: Final = "otherwise"
 OTHER_SIZE: Final = "another size"
 OWN_SIZES: Final = ("each instance sizes", "its own sizes")
@@ -230,7 +231,7 @@ def as_assumption(key: str, choice: str, *, is_needed: bool) -> Assumption:
     """
     place, _, what = key.rpartition(" ")
     kinds: Mapping[str, AssumptionKind] = {"rank": "rank", "dtype": "dtype", "integer": "size"}
-    is_written = is_needed or what in ("value", "shape", "text", "default", "sizes")
+    is_written = is_needed or choice == AS_FILE_MAKES or what in ("value", "shape", "text", "default", "sizes")
     subject = place.rpartition(".")[2] if what in ("rank", "dtype", "stack") else place
     return Assumption(kinds.get(what, "value"), subject, choice, "written" if is_written else "invented")
 
