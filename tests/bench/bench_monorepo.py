@@ -1,15 +1,18 @@
 """A large code base on one machine, in shards, and on a Dask cluster: the same JSON, and what each takes.
 
-    python tests/bench/bench_monorepo.py --size 5000 [--parts whole,shards,dask,kill] [--copies PATH...]
+    python tests/bench/bench_monorepo.py --size 5000 [--parts whole,shards,dask,kill]
+        [--copies PATH...] [--suites PATH...] [--into FOLDER]
 
 The code base is made of copies of fixtures, every fifth with the mistakes of its `bad.py`, each with tests of its own
-(--size in all); `--copies` adds copies of packages, such as those of optax and rlax that are installed. `whole` and
-`dask` have two workers each; `kill` ends one Dask worker by SIGKILL half-way. Nothing is cached.
+(--size in all); `--copies` adds copies of packages, such as those of optax and rlax that are installed, and `--suites`
+folders of tests of theirs. `whole` and `dask` have two workers each; `kill` ends one Dask worker by SIGKILL half-way.
+Nothing is cached.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import re
 import shutil
@@ -57,8 +60,8 @@ CALLS = {
 }
 
 
-def write_project(folder: Path, size: int, copies: Sequence[Path]) -> None:
-    """A package with as many tests."""
+def write_project(folder: Path, size: int, copies: Sequence[Path], suites: Sequence[Path]) -> None:
+    """A package with as many tests, beside copies of packages and of folders of tests."""
     package, tests = folder / "src" / "mono", folder / "tests"
     package.mkdir(parents=True)
     tests.mkdir()
@@ -76,8 +79,11 @@ def write_project(folder: Path, size: int, copies: Sequence[Path]) -> None:
             f'@pytest.mark.parametrize("size", range(2, {2 + min(TESTS_EACH, size - begin)}))\n'
             f"def test_{fixture}(size):\n{CALLS[fixture]}\n"
         )
+    bytecode = shutil.ignore_patterns("__pycache__")
     for path in copies:
-        shutil.copytree(path, folder / "src" / path.name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(path, folder / "src" / path.name, ignore=bytecode)
+    for path in suites:
+        shutil.copytree(path, tests / f"{path.name}_tests", ignore=bytecode)
 
 
 def shapecheck(folder: Path, *arguments: str, meanwhile: Callable[[int], None] | None = None) -> float:
@@ -125,11 +131,14 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=5000, help="tests")
     parser.add_argument("--parts", default="whole,shards,dask,kill")
     parser.add_argument("--copies", nargs="*", type=Path, default=[], help="folders of packages")
+    parser.add_argument("--suites", nargs="*", type=Path, default=[], help="folders of tests")
+    parser.add_argument("--into", type=Path, help="an empty folder that keeps the code base and all reports")
     given = parser.parse_args()
     parts = given.parts.split(",")
-    with tempfile.TemporaryDirectory(prefix="monorepo-") as place:
-        top, folder = Path(place), Path(place) / "checkout"
-        write_project(folder, given.size, given.copies)
+    with contextlib.ExitStack() as stack:
+        top = given.into or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="monorepo-")))
+        folder = top / "checkout"
+        write_project(folder, given.size, given.copies, given.suites)
         modules = sum(1 for _ in (folder / "src").rglob("*.py"))
         print(f"{given.size} tests, {modules} modules, on {os.cpu_count()} cores")
         times: dict[str, float] = {}

@@ -13,7 +13,7 @@ from shapecheck.worker.fork_server import ForkServers
 from shapecheck.worker.messages import wire
 from shapecheck.worker.messages.entry_messages import ImportModule, ListEntries
 from shapecheck.worker.messages.plans import ModulePlan, WorkerSettings
-from shapecheck.worker.messages.protocol import TimedRequest
+from shapecheck.worker.messages.protocol import Startup, TimedRequest
 from shapecheck.worker.messages.suite_messages import EndTests
 from shapecheck.worker.spawn import spawn_process
 from shapecheck.worker.supervisor import Limits, RunResult, Supervisor
@@ -29,6 +29,10 @@ def plan(file: Path, root: Path, name: str | None = None) -> ModulePlan:
     return ModulePlan(
         file=str(file.resolve()), path=file.name, root=str(root.resolve()), name=dotted, scopes=MODULE, sites=()
     )
+
+
+def startup(settings: WorkerSettings | None = None, *plans: ModulePlan) -> Startup:
+    return Startup(plans=plans, settings=settings or WorkerSettings(), culprits={})
 
 
 def run(folder: Path, files: dict[str, str], *, timeout: float = 20, memory: float = 8) -> RunResult:
@@ -184,7 +188,7 @@ def test_nothing_is_left_behind(forked: bool, tmp_path: Path) -> None:
     settings = WorkerSettings(memory=8)
     with ForkServers() as stems:
         start = stems.start if forked else spawn_process
-        with Worker(sys.executable, [plan(file, tmp_path)], settings, {}, cwd=tmp_path, start=start) as worker:
+        with Worker(sys.executable, startup(settings, plan(file, tmp_path)), cwd=tmp_path, start=start) as worker:
             worker.ask(ImportModule(path="fork.py"), 20)
             time.sleep(0.5)
             assert beat.exists()
@@ -194,11 +198,11 @@ def test_nothing_is_left_behind(forked: bool, tmp_path: Path) -> None:
 
 
 def test_a_request_that_the_worker_does_not_know_is_an_error_that_names_it(tmp_path: Path) -> None:
-    worker = Worker(sys.executable, [], WorkerSettings(), {}, cwd=tmp_path)
+    worker = Worker(sys.executable, startup(), cwd=tmp_path)
     with worker, pytest.raises(RuntimeError, match="no worker answers EndTests"):
         worker.ask(EndTests(), 20)
     later = wire.dump(TimedRequest(request=EndTests(), limit=20)).replace("EndTests", "Foresee")
-    with Worker(sys.executable, [], WorkerSettings(), {}, cwd=tmp_path) as worker:
+    with Worker(sys.executable, startup(), cwd=tmp_path) as worker:
         worker._stdin.write(later.encode() + b"\n")
         worker._stdin.flush()
         with pytest.raises(RuntimeError, match="Foresee is no message of this version"):
@@ -208,12 +212,12 @@ def test_a_request_that_the_worker_does_not_know_is_an_error_that_names_it(tmp_p
 def test_an_interpreter_that_cannot_serve_is_refused_in_words(tmp_path: Path) -> None:
     settings = WorkerSettings(memory=8)
     with pytest.raises(WorkerError, match=r"cannot start .*--python"):
-        Worker(str(tmp_path / "no-python"), [], settings, {}, cwd=tmp_path)
+        Worker(str(tmp_path / "no-python"), startup(settings), cwd=tmp_path)
     bare = tmp_path / "bare"
     bare.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$3"\n')
     bare.chmod(0o755)
     with pytest.raises(WorkerError, match="JAX cannot be imported"):
-        Worker(str(bare), [], settings, {}, cwd=tmp_path)
+        Worker(str(bare), startup(settings), cwd=tmp_path)
 
 
 def test_where_a_worker_cannot_be_forked_it_is_started_by_itself(tmp_path: Path) -> None:
@@ -221,7 +225,7 @@ def test_where_a_worker_cannot_be_forked_it_is_started_by_itself(tmp_path: Path)
     python.write_text(f'#!/bin/sh\n[ -z "$4" ] || exit 1\nexec {sys.executable} "$@"\n')
     python.chmod(0o755)
     settings = WorkerSettings()
-    with ForkServers() as stems, Worker(str(python), [], settings, {}, cwd=tmp_path, start=stems.start) as worker:
+    with ForkServers() as stems, Worker(str(python), startup(settings), cwd=tmp_path, start=stems.start) as worker:
         assert worker.ask(ListEntries(), 20).entries == ()
     with pytest.raises(WorkerError, match=r"cannot start .*no-python: No such file"), ForkServers() as stems:
-        Worker(str(tmp_path / "no-python"), [], settings, {}, cwd=tmp_path, start=stems.start)
+        Worker(str(tmp_path / "no-python"), startup(settings), cwd=tmp_path, start=stems.start)

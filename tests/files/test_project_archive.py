@@ -52,3 +52,8 @@ def test_marks_stand_for_whole_folders(tmp_path: Path) -> None:
     assert marked == '["<p>/a.py", "<p>", "/home/me/net2"]'
     assert there.to_folders(marked) == '["C:\\\\a \\"b\\"/a.py", "C:\\\\a \\"b\\"", "/home/me/net2"]'
     assert here.to_marks('"<p>"') is None
+
+
+def test_a_folder_in_another_one_has_its_own_mark() -> None:
+    marks = PathMarks({"<project>": "/home/me/net", "<scratch>": "/home/me/net/tmp/x"})
+    assert marks.to_marks('["/home/me/net/a.py", "/home/me/net/tmp/x/1"]') == '["<project>/a.py", "<scratch>/1"]'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,12 @@ def scale(x: Float[Array, "n"]) -> Float[Array, "n"]:
 def leave(x: Float[Array, "n"]) -> Float[Array, "n"]:
     os._exit(3)
     return x
+
+
+def late(x: Float[Array, "n"]) -> Float[Array, "n"]:
+    import pkg.late
+
+    return x + pkg.late.ONE
 """
 MARKS = {PROJECT: "<project>", SCRATCH: "<scratch>"}
 
@@ -66,6 +73,7 @@ def asker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Asker]:
     (here / "pkg").mkdir(parents=True)
     (here / "pkg" / "__init__.py").write_text("")
     (here / "pkg" / "a.py").write_text(SOURCE)
+    (here / "pkg" / "late.py").write_text("ONE = 1\n")
     (here / "pyproject.toml").write_text("[tool.shapecheck]\n")
     monkeypatch.chdir(here)
     config = load_config([Path("pkg")], flags={"cache": False})
@@ -95,7 +103,7 @@ def test_a_task_needs_nothing_but_its_history(asker: Asker) -> None:
     listed = load(asker.ask(ListEntries(), lasting=True)["answer"])
     assert isinstance(listed, Answer)
     assert isinstance(listed.reply, EntryList)
-    assert {entry.target for entry in listed.reply.entries} == {"pkg.a:scale", "pkg.a:leave"}
+    assert {entry.target for entry in listed.reply.entries} == {"pkg.a:scale", "pkg.a:leave", "pkg.a:late"}
     first = asker.entry("scale")
     assert str(asker.marks.to_folders("<project>")) not in json.dumps(first), "paths are those of whoever asks"
     assert '"ok"' in first["answer"]
@@ -113,6 +121,24 @@ def test_a_history_is_known_by_name_once_it_was_told(asker: Asker) -> None:
     assert asker.entry("scale", told=False) == {"unknown": True}
     assert "answer" in asker.entry("scale")
     assert "answer" in asker.entry("scale", told=False)
+
+
+def test_imported_files_are_said_when_there_are_new_ones(asker: Asker) -> None:
+    asker.ask(ImportModule(path="pkg/a.py"), lasting=True)
+    asker.ask(ListEntries(), lasting=True)
+    asker.entry("scale")
+    assert asker.entry("scale")["files"] == ""
+    assert "pkg/late.py" in asker.entry("late")["files"]
+    assert asker.entry("late")["files"] == ""
+
+
+def test_the_seconds_of_a_task_are_those_of_its_request_alone(asker: Asker) -> None:
+    asker.ask(ImportModule(path="pkg/a.py"), lasting=True)
+    asker.ask(ListEntries(), lasting=True)
+    assert "ended" in asker.entry("leave")
+    began = time.monotonic()
+    first = asker.entry("scale")  # by a process that is started for it
+    assert 0 < first["seconds"] < (time.monotonic() - began) / 2
 
 
 def test_what_is_prepared_once_is_not_prepared_again(asker: Asker, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,7 +83,12 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def cluster() -> Iterator[Any]:
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=None,
+        scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+        memory_limit=0,
     ) as found:
         yield found
 
@@ -132,6 +137,18 @@ def test_what_ends_two_workers_is_not_tried_on_a_third(project: Path, cluster: A
     assert found.tests is not None
     assert "tests/test_kill.py::test_kill ended two workers of the cluster" in found.tests.problems
     assert found.tests.ok == 28, "what was done beside it is done again"
+
+
+def test_what_waited_where_a_worker_ended_is_not_given_up(project: Path, cluster: Any) -> None:
+    """Dask counts for each task how often it was on a worker that ended, whether or not it was begun there."""
+    (project / "tests" / "test_kill.py").write_text(KILLER)
+    cluster.scheduler.allowed_failures = 0
+    found = check([Path("pkg")], load([Path("pkg")], flags={"cache": False, "executor": address(cluster)}))
+    assert found.tests is not None
+    assert [each for each in found.tests.problems if "two workers" in each] == [
+        "tests/test_kill.py::test_kill ended two workers of the cluster"
+    ]
+    assert found.tests.ok == 28
 
 
 def test_a_local_cluster_ends_with_the_run_and_on_an_interrupt(project: Path) -> None:

@@ -15,6 +15,7 @@ from shapecheck.commands.module_plans import plan
 from shapecheck.config import Config, ConfigError
 from shapecheck.files import interpreter
 from shapecheck.worker.messages.plans import ConfiguredExample, ModulePlan, WorkerSettings
+from shapecheck.worker.messages.protocol import Startup
 from shapecheck.worker.spawn import Start
 from shapecheck.worker.worker_client import RequestTimeoutError, Worker, WorkerEndedError, WorkerError
 
@@ -134,7 +135,8 @@ def _start_worker(
     problem: WorkerError | None = None
     for python in candidates(request, config):
         try:
-            return Worker(python, plans, settings, {}, cwd=request.folder, start=start)
+            startup = Startup(plans=tuple(plans), settings=settings, culprits={})
+            return Worker(python, startup, cwd=request.folder, start=start)
         except WorkerError as error:
             problem = problem or error
     raise problem or WorkerError("There is no Python interpreter; name one with --python.")

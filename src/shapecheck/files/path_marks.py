@@ -13,7 +13,8 @@ class PathMarks:
     """JSON texts with marks in the place of folders, by the mark; a mark is nothing that JSON writes in another way."""
 
     def __init__(self, folders: Mapping[str, str]) -> None:
-        self._folders = {mark: json.dumps(folder)[1:-1] for mark, folder in folders.items()}
+        inner_first = sorted(folders.items(), key=lambda each: -len(each[1]))  # one may lie in another
+        self._folders = {mark: json.dumps(folder)[1:-1] for mark, folder in inner_first}
         self._patterns = {mark: re.compile(re.escape(folder) + _END) for mark, folder in self._folders.items()}
 
     def to_marks(self, text: str) -> str | None:

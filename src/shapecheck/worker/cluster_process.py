@@ -10,6 +10,7 @@ All that comes and goes is text: JSON, with marks in the place of folders.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import json
 import os
@@ -26,8 +27,8 @@ from typing import Any
 
 from shapecheck.files.path_marks import PathMarks
 from shapecheck.files.project_archive import has_files, unpack_project
-from shapecheck.worker.messages.entry_messages import ImportedFiles, ListFiles
-from shapecheck.worker.messages.protocol import Answer, Startup, TimedRequest
+from shapecheck.worker.messages.entry_messages import ListFiles
+from shapecheck.worker.messages.protocol import Answer, TimedRequest
 from shapecheck.worker.messages.suite_messages import EndTests
 from shapecheck.worker.messages.wire import dump, load
 from shapecheck.worker.spawn import spawn_process
@@ -64,7 +65,7 @@ class _KeptProcess:
     marks: PathMarks
     scratch: str
     history: tuple[str, ...]
-    files: ImportedFiles | None = None
+    files_state: int = 0  # in which it last said what it has imported
     bugs: list[str] = field(default_factory=list)
     used: float = 0.0
 
@@ -142,12 +143,14 @@ class ProcessKeeper:
                     self._ask(process, missing)
                 process.history = (*process.history, missing)
             preparing = False
-            reply = self._ask(process, text)
-            return {"answer": process.marks.with_marks(dump(Answer(reply=reply))), "files": self._new_files(process)}
+            answer = process.marks.with_marks(dump(Answer(reply=self._ask(process, text))))
+            seconds = process.worker.seconds  # alone, without those that it took to get so far
+            return {"answer": answer, "seconds": seconds, "files": self._new_files(process)}
         except RequestTimeoutError as error:
-            return {"timed_out": [error.reason, list(error.touched), error.executing]}
+            stopped = [error.reason, list(error.touched), error.executing]
+            return {"timed_out": stopped, "seconds": process.worker.seconds}
         except WorkerEndedError as error:
-            return {"ended": _describe_end(error), "preparing": preparing}
+            return {"ended": _describe_end(error), "seconds": process.worker.seconds, "preparing": preparing}
 
     @staticmethod
     def _ask(process: _KeptProcess, text: str) -> object:
@@ -160,9 +163,9 @@ class ProcessKeeper:
     @staticmethod
     def _new_files(process: _KeptProcess) -> str:
         """The files that it has imported, if these are others than were handed on before."""
-        files = process.worker.ask(ListFiles(), _BRIEF)
-        known, process.files = process.files, files
-        return "" if files == known else process.marks.with_marks(dump(files))
+        files = process.worker.ask(ListFiles(known=process.files_state), _BRIEF)
+        known, process.files_state = process.files_state, files.state
+        return "" if files.state == known else process.marks.with_marks(dump(files))
 
     def _take(self, history: tuple[str, ...]) -> _KeptProcess:
         """A process whose history is the longest beginning of this one."""
@@ -188,18 +191,16 @@ class ProcessKeeper:
         scratch = tempfile.mkdtemp(prefix="shapecheck-scratch-", dir=self._parent)
         marks = PathMarks({project.marks[PROJECT]: self._folder, project.marks[SCRATCH]: scratch})
         asked = json.loads(marks.to_folders(opening))
-        startup = load(marks.to_folders(project.startup))
-        if not isinstance(startup, Startup):
-            raise TypeError("the project says nothing of what it consists of")
+        startup = marks.to_folders(project.startup)
+        if asked["culprits"]:
+            startup = dump(dataclasses.replace(load(startup), culprits=asked["culprits"]))
         python = asked["python"] if os.path.exists(asked["python"]) else sys.executable
         cwd, variables = json.loads(marks.to_folders(project.surroundings))
         bugs: list[str] = []
         try:
             worker = Worker(
                 python,
-                startup.plans,
-                startup.settings,
-                asked["culprits"],
+                startup,
                 cwd=Path(cwd),
                 start=partial(spawn_process, variables=variables),
                 on_bug=bugs.append,

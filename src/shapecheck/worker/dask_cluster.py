@@ -40,6 +40,12 @@ _CONNECTING = 20.0  # seconds
 _NO_WORKERS = 60.0  # seconds that a cluster may be without any worker
 _GLANCE = 1.0
 _BOUNCES = 5  # workers that may not know a history, one after the other
+_AHEAD = 2  # tasks for each place: one that is under way, and one that waits there for its end
+_UNWATCHED = {  # what Dask's workers do all the time for a dashboard that nobody sees: 3 % of a core each
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+}
 
 Outcome = dict[str, Any]
 """What became of a task, as its JSON has it."""
@@ -93,9 +99,9 @@ class DaskCluster:
 
     @property
     def places(self) -> int:
-        """How many tasks the cluster does at a time."""
+        """How many tasks to give to the cluster at a time: no place waits for the way to it and back."""
         threads: Mapping[str, int] = self._client.nthreads()
-        return max(1, sum(threads.values()))
+        return _AHEAD * max(1, sum(threads.values()))
 
     def open_worker(self, python: str, culprits: Mapping[str, str]) -> WorkerHandle:
         """Something to ask as if it were one worker. Raises WorkerError if there is no such interpreter."""
@@ -121,18 +127,36 @@ class DaskCluster:
         """End all that was started for the run."""
         self._endings.close()
 
-    def submit(self, state: str, history: tuple[str, ...], request: str, *, lasting: bool, near: str = "") -> Future:
-        """A task that asks for a request to be answered, `near` where the last one was, if that is so."""
-        from shapecheck.worker.dask_plugin import run_request  # noqa: PLC0415  # needs Dask
+    def answer(
+        self,
+        state: str,
+        history: tuple[str, ...],
+        request: str,
+        is_closed: Callable[[], bool],
+        *,
+        lasting: bool,
+        near: str = "",
+    ) -> Outcome:
+        """What becomes of a task that has a request answered, `near` where the last one was, if that is so."""
+        from shapecheck.worker.dask_plugin import MOST_ATTEMPTS, attempts_at, run_request  # noqa: PLC0415  # needs Dask
 
         task = f"{self._name}-{next(self._numbers)}"
         where = {"workers": [near], "allow_other_workers": True} if near else {}
-        return self._client.submit(
-            run_request, self._name, task, state, history, request, lasting, key=task, pure=False, **where
-        )
+        while True:
+            key = f"{self._name}-{next(self._numbers)}"
+            future = self._client.submit(
+                run_request, self._name, task, state, history, request, lasting, key=key, pure=False, **where
+            )
+            outcome = self._wait(future, is_closed)
+            if outcome is not None:
+                return outcome
+            # Dask gives up what was on several workers that ended, even if it only waited there.
+            begun = self._client.get_metadata(attempts_at(self._name, task), 0)
+            if begun >= MOST_ATTEMPTS:
+                return {"killed": begun}
 
-    def wait(self, future: Future, is_closed: Callable[[], bool]) -> Outcome:
-        """The outcome of a task."""
+    def _wait(self, future: Future, is_closed: Callable[[], bool]) -> Outcome | None:
+        """The outcome of a task; None if Dask has given it up."""
         from distributed import CancelledError, KilledWorker  # noqa: PLC0415
 
         done = threading.Event()
@@ -149,7 +173,7 @@ class DaskCluster:
         try:
             text = future.result()
         except KilledWorker:
-            return {"killed": True}
+            return None
         except CancelledError as error:
             raise WorkerEndedError("was no longer wanted", "", "", repeats=False) from error
         outcome = cast("dict[str, str]", json.loads(text))
@@ -184,12 +208,13 @@ class DaskCluster:
         self._endings.callback(_remove, folder)
         import dask  # noqa: PLC0415
 
-        with _without_interrupts(), dask.config.set({"temporary-directory": folder}):
+        with _without_interrupts(), dask.config.set({"temporary-directory": folder, **_UNWATCHED}):
             cluster = distributed.LocalCluster(
                 n_workers=number or os.cpu_count(),
                 threads_per_worker=1,
                 processes=True,
                 dashboard_address=None,
+                scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # that of its HTTP server: any free port
                 memory_limit=0,  # it is the worker processes that need it, and they have a limit of their own
                 local_directory=folder,
                 silence_logs=logging.ERROR,
@@ -220,6 +245,7 @@ class _RemoteWorker:
         self.history, self.prepared = history, False
         self._complaint, self._near = "", ""
         self._closed = False
+        self.seconds = 0.0
 
     def __enter__(self) -> _RemoteWorker:
         return self
@@ -244,7 +270,7 @@ class _RemoteWorker:
         for bug in outcome.get("bugs", ()):
             with cluster.conduct.lock:
                 cluster.conduct.note_bug(bug)
-        self._complaint = outcome.get("complaint", "")
+        self._complaint, self.seconds = outcome.get("complaint", ""), outcome.get("seconds", 0.0)
         if "unusable" in outcome:
             raise WorkerError(outcome["unusable"])
         if "killed" in outcome:
@@ -266,10 +292,9 @@ class _RemoteWorker:
         state = state_of(self.history)
         known = self.prepared
         for _ in range(_BOUNCES):
-            future = self._cluster.submit(
-                state, () if known else self.history, text, lasting=lasting, near="" if self.prepared else self._near
-            )
-            outcome = self._cluster.wait(future, lambda: self._closed)
+            history = () if known else self.history
+            near = "" if self.prepared else self._near
+            outcome = self._cluster.answer(state, history, text, lambda: self._closed, lasting=lasting, near=near)
             self._near = outcome.get("at", "")
             if not outcome.get("unknown") and not (outcome.get("preparing") and self.prepared):
                 return outcome

@@ -10,7 +10,8 @@ from distributed.utils import sync
 
 from shapecheck.worker.cluster_process import ProcessKeeper, RemoteProject
 
-_MOST_ATTEMPTS = 2  # a task that has ended so many workers is not tried on another one
+MOST_ATTEMPTS = 2
+"""A task that has ended so many workers is not tried on another one."""
 
 
 class DaskWorker(Protocol):
@@ -41,12 +42,17 @@ class ProcessPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types he
 def run_request(name: str, task: str, state: str, history: tuple[str, ...], request: str, lasting: bool) -> str:
     """Have a process of this worker answer a request; the scheduler counts how often that was begun."""
     worker = get_worker()
-    attempts = ["shapecheck", name, task]
+    attempts = attempts_at(name, task)
     begun = sync(worker.loop, worker.scheduler.get_metadata, keys=attempts, default=0)
-    if begun >= _MOST_ATTEMPTS:
+    if begun >= MOST_ATTEMPTS:
         return json.dumps({"killed": begun})
     sync(worker.loop, worker.scheduler.set_metadata, keys=attempts, value=begun + 1)
     return keeper_of(worker, name).answer(state, history, request, lasting=lasting)
+
+
+def attempts_at(name: str, task: str) -> list[str]:
+    """Where the scheduler counts how often a task of a run was begun."""
+    return ["shapecheck", name, task]
 
 
 def end_processes(name: str, dask_worker: DaskWorker) -> None:

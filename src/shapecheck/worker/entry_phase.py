@@ -284,7 +284,7 @@ class EntryPhase:
         """Evaluate one entry."""
         entry = (self.entries or ())[task]
         left = self.conduct.timeout if entry.origin in _USERS else max(self._time_for_one(), _LEAST)
-        limit, began = min(self.conduct.timeout, left), time.monotonic()
+        limit = min(self.conduct.timeout, left)
         try:
             answer = worker.ask(EvaluateEntry(key=entry.key, seconds=left), limit)
         except RequestTimeoutError as error:
@@ -296,9 +296,9 @@ class EntryPhase:
             return
         with self.conduct.lock:
             self.records[entry.key] = (answer.runs, answer.touched, "")
-            self.conduct.durations[f"entry:{entry.key}"] = time.monotonic() - began
+            self.conduct.durations[f"entry:{entry.key}"] = worker.seconds
             if self.conduct.memory is not None:
-                if limit < self.conduct.timeout and time.monotonic() - began > _SQUEEZED * limit:
+                if limit < self.conduct.timeout and worker.seconds > _SQUEEZED * limit:
                     self.conduct.memory.lasting = False  # with more time it may show more
                 else:
                     self.conduct.memory.store_entry(entry, (answer.runs, answer.touched, ""), reads=answer.reads)

@@ -15,7 +15,7 @@ from pathlib import Path
 from shapecheck.worker.fork_server import ForkChannel
 from shapecheck.worker.messages.entry_messages import ImportAhead, ImportModule, ListFiles
 from shapecheck.worker.messages.plans import ModulePlan, WorkerSettings
-from shapecheck.worker.messages.protocol import ServeForks
+from shapecheck.worker.messages.protocol import ServeForks, Startup
 from shapecheck.worker.spawn import Process, Start
 from shapecheck.worker.worker_client import RequestTimeoutError, Worker, WorkerEndedError, WorkerError
 
@@ -107,7 +107,8 @@ class _ImportedServer:
     def __init__(self, request: ImportRequest, start: Start) -> None:
         self.key = request.key()
         culprits = {plan.file: f"{plan.name} {_EDITED}" for plan in request.plans if plan.file in request.edited}
-        self._worker = Worker(request.python, request.plans, request.settings, culprits, cwd=request.cwd, start=start)
+        startup = Startup(plans=tuple(request.plans), settings=request.settings, culprits=culprits)
+        self._worker = Worker(request.python, startup, cwd=request.cwd, start=start)
         try:
             self._stamps = self._import(request)
             self.channel = self._connect(request.limit)

@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 from shapecheck.evaluate.scratch_folders import scratch_folder, sweep
 from shapecheck.worker.entry_phase import EntryPhase, Scopes
 from shapecheck.worker.messages.plans import ModulePlan, WorkerSettings
+from shapecheck.worker.messages.protocol import Startup
 from shapecheck.worker.pool import Phase, Spare, WorkerPool
 from shapecheck.worker.result_cache import CachedCollection, ResultCache
 from shapecheck.worker.run_result import RunResult, Trouble
@@ -59,7 +60,7 @@ class Cluster(Protocol):
 
     @property
     def places(self) -> int:
-        """How many tasks it does at a time."""
+        """How many tasks to give it at a time."""
 
     def open_worker(self, python: str, culprits: Mapping[str, str]) -> WorkerHandle:
         """A worker there; raises WorkerError if there can be none."""
@@ -262,9 +263,7 @@ class Supervisor:
             return self._cluster.open_worker(self.python, self.conduct.culprits)
         return Worker(
             self.python,
-            self.plans,
-            self.settings,
-            dict(self.conduct.culprits),
+            Startup(plans=tuple(self.plans), settings=self.settings, culprits=dict(self.conduct.culprits)),
             cwd=self.cwd,
             echo=self.echo,
             on_bug=self.conduct.note_bug,

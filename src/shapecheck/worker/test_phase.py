@@ -282,14 +282,13 @@ class TestPhase:
 
     def _ask(self, worker: WorkerHandle, key: str) -> TestResult | str | None:
         """What a test showed, or in words that it was stopped by its limit; None if that was the limit of the run."""
-        began = time.monotonic()
         limit, left = 2 * self.each + _GRACE, max(self.end - time.monotonic(), _SHORTEST)
         try:
             return worker.ask(RunTest(key=key), min(limit, left))
         except RequestTimeoutError as error:
             return error.reason if limit <= left else None
         finally:
-            self.conduct.durations[f"test:{key}"] = time.monotonic() - began
+            self.conduct.durations[f"test:{key}"] = worker.seconds
 
     def _take_over(self, key: str, result: TestResult | str | None) -> None:
         if result is None:

@@ -10,13 +10,12 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Protocol, cast
 
 from shapecheck.evaluate.limits import STUBBORN
 from shapecheck.model import FunctionKey
-from shapecheck.worker.messages.plans import ModulePlan, WorkerSettings
 from shapecheck.worker.messages.protocol import (
     Answer,
     Bug,
@@ -74,7 +73,9 @@ class RequestTimeoutError(Exception):
 
 
 class WorkerHandle(Protocol):
-    """A worker, here or on another machine. Use as a context manager."""
+    """A worker, here or on another machine; its last answer took `seconds`. Use as a context manager."""
+
+    seconds: float
 
     def __enter__(self) -> WorkerHandle: ...
 
@@ -93,15 +94,14 @@ class WorkerHandle(Protocol):
 class Worker:
     """One worker process. Use as a context manager: whatever happens, its process group is gone afterwards.
 
-    A bug of ours in it ends it as well. Its traceback goes to `on_bug`; where there is none, it raises RuntimeError.
+    `startup` is the first message, as such or as the line of text that it is. A bug of ours in the process ends it as
+    well. Its traceback goes to `on_bug`; where there is none, it raises RuntimeError.
     """
 
     def __init__(
         self,
         python: str,
-        plans: Sequence[ModulePlan],
-        settings: WorkerSettings,
-        culprits: Mapping[str, str],
+        startup: Startup | str,
         *,
         cwd: Path,
         echo: bool = False,
@@ -112,6 +112,7 @@ class Worker:
         self._echo = echo
         self._on_bug = on_bug
         self._executing = ""
+        self.seconds = 0.0
         self._tail: deque[str] = deque(maxlen=_TAIL)
         self._lines: queue.Queue[bytes | None] = queue.Queue()
         try:
@@ -128,7 +129,7 @@ class Worker:
         for reader in self._readers:
             reader.start()
         try:
-            self._send(Startup(plans=tuple(plans), settings=settings, culprits=dict(culprits)))
+            self._send(startup)
             ready = self._receive(_START_LIMIT, starting=True)
             if not isinstance(ready, Ready):
                 raise TypeError(f"the worker began with {ready!r}")
@@ -149,8 +150,12 @@ class Worker:
         Raises RequestTimeoutError where the user's code takes longer than `limit` seconds, WorkerEndedError where the
         process dies, or has to be ended for the same reason.
         """
-        self._send(TimedRequest(request=request, limit=limit))
-        answer = self._receive(limit + _GRACE)
+        began = time.monotonic()
+        try:
+            self._send(TimedRequest(request=request, limit=limit))
+            answer = self._receive(limit + _GRACE)
+        finally:
+            self.seconds = time.monotonic() - began
         reply = answer.reply if isinstance(answer, Answer) else answer
         if isinstance(reply, TimedOut):
             raise RequestTimeoutError(reply.reason, reply.touched, self._executing)
@@ -172,9 +177,10 @@ class Worker:
             if not any(r.is_alive() for r in self._readers):
                 stream.close()
 
-    def _send(self, message: Startup | TimedRequest) -> None:
+    def _send(self, message: Startup | TimedRequest | str) -> None:
+        line = message if isinstance(message, str) else dump(message)
         try:
-            self._stdin.write(dump(message).encode() + b"\n")
+            self._stdin.write(line.encode() + b"\n")
             self._stdin.flush()
         except (OSError, ValueError) as error:  # its end of the pipe is closed, or ours, as it has ended before
             raise self._worker_ended() from error

@@ -301,15 +301,24 @@ class WorkerSession:
 
         return self._suite.collect(tests, scratch, limits, part, serve)
 
-    def files(self) -> ImportedFiles:
-        """The project's files that were imported, those whose functions ran meanwhile, and where packages lie."""
+    def files(self, *, known: int) -> ImportedFiles:
+        """The project's files that were imported, those whose functions ran meanwhile, and where packages lie.
+
+        A process of a cluster is asked after each task, and mostly nothing is new since the state that is `known`.
+        """
+        modules = dict(sys.modules)
+        state = hash(
+            (tuple(modules), tuple(map(id, modules.values())), len(self.importer.ran), tuple(map(str, sys.path)))
+        )
+        if state == known:
+            return ImportedFiles(loaded=(), ran=(), sites=(), state=state)
         sites = sorted({p for p in sys.path if os.path.basename(p) in ("site-packages", "dist-packages")})
         outside = (*sites, os.path.dirname(os.__file__), os.path.dirname(os.path.dirname(os.path.dirname(__file__))))
-        files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+        files = (getattr(module, "__file__", None) for module in modules.values())
         imported = tuple(f for f in files if isinstance(f, str) and f.endswith(".py"))
         loaded = self._own_files(imported, outside, frozenset(plan.file for plan in self.plans.values()))
         ran = sorted({path for path, _ in self.importer.ran})
-        return ImportedFiles(loaded=loaded, ran=tuple(ran), sites=tuple(sites))
+        return ImportedFiles(loaded=loaded, ran=tuple(ran), sites=tuple(sites), state=state)
 
     @staticmethod
     def _find_own_files(files: tuple[str, ...], outside: tuple[str, ...], planned: frozenset[str]) -> tuple[str, ...]:

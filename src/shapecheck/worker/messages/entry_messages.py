@@ -49,11 +49,15 @@ class ImportEffects:
 
 @dataclass(frozen=True, kw_only=True)
 class ImportedFiles:
-    """The project's files that were imported, those whose functions ran meanwhile, and where packages lie."""
+    """The project's files that were imported, those whose functions ran meanwhile, and where packages lie.
+
+    The `state` of a process is another one after each import there.
+    """
 
     loaded: tuple[str, ...]
     ran: tuple[str, ...]
     sites: tuple[str, ...]
+    state: int
 
 
 SourceRead = tuple[str, int]
@@ -96,7 +100,9 @@ class AskImportEffects(RequestFor[ImportEffects]):
 
 @dataclass(frozen=True, kw_only=True)
 class ListFiles(RequestFor[ImportedFiles]):
-    """Say which files were imported."""
+    """Say which files were imported; where the state of the process is the `known` one, nothing but that."""
+
+    known: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
