@@ -166,6 +166,10 @@ def test_a_shard_says_what_it_left_to_others(
     assert (run[0] / "status").exists()
     assert document["shard"]["number"] == 1
     assert document["shard"]["left"] > document["shard"]["taken"] > 0
+    left = document["shard"]["left_targets"]
+    assert len(left) == document["shard"]["left"]
+    assert {"tests/test_layers.py::test_project", "pkg.layers:swap"} <= set(left)
+    assert not set(left) & {each["target"] for each in document["entries"]}
     assert "left to another shard" in {each["reason"] for each in document["unreached"]}
     assert "left to other shards" in shown.err
     whole = json.loads(run[1])
@@ -205,18 +209,29 @@ def test_what_the_time_was_too_short_for_counts_as_cut(blob_files: list[Path]) -
 )
 def test_what_is_not_of_one_run_is_refused(blob_files: list[Path], change: dict[str, object], words: str) -> None:
     edit(blob_files[1], **change)
-    with pytest.raises(MergeError, match=words):
+    with pytest.raises(MergeError, match=f"{words}.*Let all shards check the same commit"):
         read_blobs(blob_files)
 
 
 def test_missing_doubled_and_damaged_shards_are_refused(blob_files: list[Path], tmp_path: Path) -> None:
-    with pytest.raises(MergeError, match="shard 2/3 missing"):
+    with pytest.raises(MergeError, match=r"shard 2/3 missing.*check --shard 2/3"):
         read_blobs([blob_files[0], blob_files[2]])
     again = shutil.copy(blob_files[0], tmp_path / "again.blob")
     with pytest.raises(MergeError, match="both shard 1/3"):
         read_blobs([*blob_files, Path(again)])
-    blob_files[2].write_text(blob_files[2].read_text()[:-100])
-    with pytest.raises(MergeError, match="damaged"):
+    with pytest.raises(MergeError, match="named twice"):
+        read_blobs([*blob_files, blob_files[0]])
+    whole = blob_files[2].read_text()
+    for broken in (
+        whole[:-100].encode(),
+        whole.replace('"origin"', '"origi"').encode(),
+        whole.encode()[:999] + b"\xff",
+    ):
+        blob_files[2].write_bytes(broken)
+        with pytest.raises(MergeError, match=r"damaged.*run this shard again"):
+            read_blobs(blob_files)
+    blob_files[2].write_text(whole.replace('"shapecheck-blob":', '"shapecheck-blob":9'))
+    with pytest.raises(MergeError, match="another version of shapecheck: merge with"):
         read_blobs(blob_files)
     blob_files[2].write_text("{}")
     with pytest.raises(MergeError, match="no blob"):

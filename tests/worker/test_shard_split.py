@@ -33,3 +33,13 @@ def test_by_durations_a_long_one_is_alone() -> None:
 def test_of_what_nobody_measured_the_median_is_assumed() -> None:
     parts = split_keys(["new", "a", "b", "c"], {"a": 10, "b": 10, "c": 20}, 2)
     assert parts == ({"c", "b"}, {"new", "a"})
+
+
+def test_tests_of_one_file_stay_together_and_large_files_do_not() -> None:
+    small = [f"test:a{number}.py::test_x[{size}]" for number in range(32) for size in range(4)]
+    parts = split_keys(small, {}, 4)
+    assert [len(part) for part in parts] == [32] * 4
+    assert all(len({key.partition("::")[0] for key in part}) == 8 for part in parts)
+    large = [f"test:a.py::test_x[{size}]" for size in range(128)]
+    assert [len(part) for part in split_keys(large, {}, 4)] == [32] * 4
+    assert all(len(part) == 1 for part in split_keys(large, {}, 128))

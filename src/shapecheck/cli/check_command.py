@@ -293,4 +293,5 @@ def _story(config: Config, report: Report) -> str:
     for entry in report.entries:
         reason = f": {entry.reason}" if entry.reason else ""
         lines.append(f"{entry.status:<8} {entry.target} ({entry.origin}, {entry.mode}){reason}\n")
+    lines += [f"left     {target} (to another shard)\n" for target in report.shard.left_targets] if report.shard else []
     return "".join(lines)

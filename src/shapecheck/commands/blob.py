@@ -34,6 +34,11 @@ _JUDGING = ("select", "ignore", "strict_comments", "fail_on_unreached", "report_
 class BlobError(Exception):
     """What stands in a file is no blob of this version."""
 
+    @classmethod
+    def damaged(cls) -> BlobError:
+        """It is what is left of one."""
+        return cls("it is damaged, or was not written to its end: run this shard again, or fetch its blob again")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
@@ -112,10 +117,12 @@ def load(text: str) -> Blob:
         if not isinstance(document, dict) or "shapecheck-blob" not in document:
             raise BlobError("it is no blob: shapecheck check --shard 1/4 --output-format blob writes one")
         if document["shapecheck-blob"] != _FORMAT:
-            raise BlobError("it has the format of another version of shapecheck")
+            raise BlobError(
+                "it has the format of another version of shapecheck: merge with the version that the shards have"
+            )
         return _blob(document)
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
-        raise BlobError("it is damaged, or was not written to its end") from error
+        raise BlobError.damaged() from error
 
 
 def _blob(document: Mapping[str, Any]) -> Blob:

@@ -18,6 +18,7 @@ from shapecheck.model import Report
 from shapecheck.worker.shard_outcome import join, replay
 
 _MOST = 5  # names in a message
+_AGAIN = "Let all shards check the same commit with the same settings and the same packages, and merge these blobs"
 
 
 class MergeError(ConfigError):
@@ -28,10 +29,14 @@ def read_blobs(files: Sequence[Path]) -> list[Blob]:
     """The blobs of all shards of a run, in their order. Raises MergeError for what cannot be merged."""
     found: dict[Path, Blob] = {}
     for file in files:
+        if file in found:
+            raise MergeError(f"{file} is named twice: give each shard's blob once")
         try:
             found[file] = blobs.load(file.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            raise MergeError(f"{file}: cannot be read: {error}") from error
+        except OSError as error:
+            raise MergeError(f"{file}: cannot be read: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise MergeError(f"{file}: {BlobError.damaged()}") from error
         except BlobError as error:
             raise MergeError(f"{file}: {error}") from error
     _require_same_run(found)
@@ -95,26 +100,35 @@ def _require_all_shards(found: Mapping[Path, Blob]) -> None:
     for file, each in found.items():
         if each.shard.total != total:
             first = next(iter(found))
-            raise MergeError(f"{file} is of a run in {each.shard.total} shards, {first} of one in {total}")
+            raise MergeError(
+                f"{file} is of a run in {each.shard.total} shards, {first} of one in {total}: merge those of one run"
+            )
         if each.shard.number in by_number:
-            raise MergeError(f"{by_number[each.shard.number]} and {file} are both shard {each.shard}")
+            raise MergeError(
+                f"{by_number[each.shard.number]} and {file} are both shard {each.shard}: leave out the older one"
+            )
         by_number[each.shard.number] = file
     missing = [f"{number}/{total}" for number in range(1, total + 1) if number not in by_number]
     if missing:
         shards = f"shard{'s' * (len(missing) != 1)} {_some(missing)}"
-        raise MergeError(f"{shards} missing: what {'they' if len(missing) > 1 else 'it'} evaluated is in no blob here")
+        which = "them" if len(missing) > 1 else "it"
+        raise MergeError(
+            f"{shards} missing: what was left to {which} is in no blob here. `check --shard {missing[0]} "
+            "--output-format blob`, with the paths and settings of the others, writes it"
+        )
 
 
 def _require_same_run(found: Mapping[Path, Blob]) -> None:
     (first, one), *others = found.items()
     if one.origin.version != __version__:
         raise MergeError(
-            f"{first} was written by shapecheck {one.origin.version}, and this is {__version__}: use that one"
+            f"{first} was written by shapecheck {one.origin.version}, and this is {__version__}: merge with the "
+            "version that the shards have"
         )
     for file, each in others:
         difference = next(_differences(one.origin, each.origin, bool(one.outcome.sites and each.outcome.sites)), None)
         if difference is not None:
-            raise MergeError(f"{first} and {file} are not of one run: {difference}")
+            raise MergeError(f"{first} and {file} are not of one run: {difference}. {_AGAIN}")
 
 
 def _differences(one: Origin, other: Origin, both_evaluated: bool) -> Iterator[str]:

@@ -77,8 +77,10 @@ def check_shard(
 
 def share_of(shard: Shard, outcome: ShardOutcome) -> ShardShare:
     """How much of the run a shard did."""
-    listed = len(outcome.tests or ()) + len(outcome.entries)
-    return ShardShare(shard.number, shard.total, listed - len(outcome.left), len(outcome.left))
+    listed = [(f"test:{plan.key}", plan.key) for plan in outcome.tests or ()]
+    listed += [(f"entry:{plan.key}", plan.target) for plan in outcome.entries]
+    left = tuple(target for key, target in listed if key in outcome.left)
+    return ShardShare(shard.number, shard.total, len(listed) - len(left), len(left), left)
 
 
 def _origin(paths: Sequence[Path], config: Config, sources: CheckInputs, outcome: ShardOutcome) -> Origin:

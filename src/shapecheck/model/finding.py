@@ -187,12 +187,16 @@ class Reach:
 
 @dataclass(frozen=True)
 class ShardShare:
-    """The part of a run that shard `number` of `total` did: so many tests, models and functions, and what it left."""
+    """The part of a run that shard `number` of `total` did: so many tests, models and functions, and what it left.
+
+    `left_targets` names these.
+    """
 
     number: int
     total: int
     taken: int
     left: int
+    left_targets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
