@@ -35,7 +35,7 @@ class BlobError(Exception):
     """What stands in a file is no blob of this version."""
 
     @classmethod
-    def damaged(cls) -> BlobError:
+    def of_damage(cls) -> BlobError:
         """It is what is left of one."""
         return cls("it is damaged, or was not written to its end: run this shard again, or fetch its blob again")
 
@@ -122,7 +122,7 @@ def load(text: str) -> Blob:
             )
         return _blob(document)
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
-        raise BlobError.damaged() from error
+        raise BlobError.of_damage() from error
 
 
 def _blob(document: Mapping[str, Any]) -> Blob:

@@ -36,7 +36,7 @@ def read_blobs(files: Sequence[Path]) -> list[Blob]:
         except OSError as error:
             raise MergeError(f"{file}: cannot be read: {error.strerror}") from error
         except UnicodeDecodeError as error:
-            raise MergeError(f"{file}: {BlobError.damaged()}") from error
+            raise MergeError(f"{file}: {BlobError.of_damage()}") from error
         except BlobError as error:
             raise MergeError(f"{file}: {error}") from error
     _require_same_run(found)
