@@ -96,6 +96,94 @@ def test_what_was_tampered_with_there_is_a_miss(url: str, tmp_path: Path) -> Non
     one.put("slot", "text")
     one.finish()
     assert RemoteStore(url, Store(tmp_path / "again")).get("slot") == "text", "and is mended by the next who writes"
+    system.pipe_file(path, b"damaged")
+    fresh = [RemoteStore(url, Store(tmp_path / name)) for name in ("first", "second")]
+    assert [each.put_first("slot", name) for name, each in zip(("one", "two"), fresh, strict=True)] == ["one", "one"]
+
+
+def test_with_a_key_what_others_have_signed_is_a_miss(url: str, tmp_path: Path) -> None:
+    """As where somebody can write there who may not: a forged entry has a right checksum."""
+    forger = RemoteStore(url, Store(tmp_path / "forger"), b"guess")
+    plain = RemoteStore(url, Store(tmp_path / "plain"))
+    for store in (forger, plain):
+        store.put("slot", "forged")
+        store.finish()
+        ours = RemoteStore(url, Store(tmp_path / uuid.uuid4().hex, b"key"), b"key")
+        assert ours.get("slot") is None
+        ours.fetch(["slot"])
+        assert ours.get("slot") is None
+    assert RemoteStore(url, Store(tmp_path / "plain", b"key"), b"key").get("slot") is None, "nor are copies trusted"
+    ours.put("slot", "text")
+    ours.finish()
+    assert RemoteStore(url, Store(tmp_path / "other", b"key"), b"key").get("slot") == "text"
+
+
+def test_a_place_that_may_only_be_read_is_of_that_use(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = RemoteStore(url, Store(tmp_path / "one"))
+    one.put("slot", "text")
+    one.finish()
+    reader = RemoteStore(url, Store(tmp_path / "reader"))
+
+    def refuse(*_: object, **__: object) -> Any:
+        raise PermissionError("read only")
+
+    for name in ("pipe", "pipe_file"):
+        monkeypatch.setattr(reader._system, name, refuse, raising=False)
+    assert reader.put_first("split", "mine") == "mine"
+    reader.put("new", "text")
+    assert reader.get("slot") == "text"
+    (note,) = reader.finish()
+    assert note.startswith("What this run has learnt was not written")
+    assert "read only" in note
+
+
+@pytest.fixture
+def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A bucket of a server that speaks S3."""
+    server_of = pytest.importorskip("moto.server")
+    pytest.importorskip("s3fs")
+    server = server_of.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    for name, value in {
+        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+        "AWS_ACCESS_KEY_ID": "key",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    system = fsspec.filesystem("s3", skip_instance_cache=True)
+    system.mkdir("bucket")
+    yield "s3://bucket/shapes"
+    fsspec.get_filesystem_class("s3").clear_instance_cache()
+    server.stop()
+
+
+def test_another_machine_finds_all_in_a_bucket(
+    s3: str,
+    project: Callable[[Path], Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def run(name: str) -> tuple[str, str]:
+        monkeypatch.chdir(project(tmp_path / name / "checkout"))
+        main(["check", "pkg", "--cache-dir", s3, "--output-format", "json", "--jobs", "1"])
+        shown = capsys.readouterr()
+        return shown.out, shown.err
+
+    first, said = run("a")
+    assert '"SC201"' in first
+    assert "cache" not in said
+    with monkeypatch.context() as patch:
+        patch.setattr(supervisor, "Worker", no_worker)
+        assert run("b")[0] == first
+    one, other = (RemoteStore(s3, Store(tmp_path / name)) for name in ("one", "other"))
+    assert one.put_first("split", "one") == "one"
+    assert other.put_first("split", "other") == "one"
+    assert other.finish() == ()
 
 
 def test_a_place_that_cannot_be_reached_is_asked_once_and_the_run_goes_on(

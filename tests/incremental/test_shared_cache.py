@@ -62,6 +62,27 @@ def test_what_was_tampered_with_is_a_miss(tmp_path: Path) -> None:
     assert store.get("slot") == f'"{tmp_path}/x"'
 
 
+def test_only_who_has_the_key_takes_over_what_was_written_with_it(
+    project: Callable[[Path], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(key: str) -> str:
+        monkeypatch.setenv("SHAPECHECK_CACHE_KEY", key)
+        config = load([Path("pkg")], flags={"cache_dir": tmp_path / "shared", "jobs": 1})
+        return FORMATS["json"](check([Path("pkg")], config))
+
+    def no_worker(*_: object, **__: object) -> None:
+        raise WorkerStartedError
+
+    monkeypatch.chdir(project(tmp_path / "project"))
+    first = run("secret")
+    with monkeypatch.context() as patch:
+        patch.setattr(supervisor, "Worker", no_worker)
+        assert run("secret") == first
+        for other in ("guess", ""):
+            with pytest.raises(WorkerStartedError):
+                run(other)
+
+
 def test_a_text_that_holds_the_mark_itself_is_not_kept(tmp_path: Path) -> None:
     store = SharedStore(Store(tmp_path / "shared"), ProjectPlace(tmp_path))
     store.put("slot", "<the project of shapecheck>/x")

@@ -134,7 +134,7 @@ def test_every_flipped_bit_is_noticed(folder: Path, text: str) -> None:
             assert Store(folder).get("slot") is None
 
 
-PACKED = {module.pack("slot", text): text for text in ("text", "other", "x" * 9999)}
+PACKED = {module.pack("slot", text, b""): text for text in ("text", "other", "x" * 9999)}
 PIECE = st.builds(lambda whole, i, j: whole[i:j], st.sampled_from([*PACKED]), st.integers(0, 120), st.integers(0, 200))
 
 
@@ -170,7 +170,7 @@ def test_a_file_of_another_format_is_refused(folder: Path) -> None:
 @pytest.mark.parametrize(("form", "body"), [(b"zlib", b"no zlib"), (b"text", b"\xff")])
 def test_a_sealed_file_that_we_never_wrote_is_refused(folder: Path, form: bytes, body: bytes) -> None:
     file = the_file(folder)
-    file.write_bytes(module._header("slot", form, body) + body)
+    file.write_bytes(module._header("slot", form, body, b"") + body)
     assert Store(folder).get("slot") is None
 
 

@@ -1,12 +1,14 @@
 """A folder of texts under names, which may be lost at any time but are never wrong.
 
 Whatever is amiss with the folder, a run goes on as if there were no cache. Every file begins with a checksum of its
-contents and of the name it is kept under, so a file that is torn, damaged or misplaced counts as missing.
+contents and of the name it is kept under, so a file that is torn, damaged or misplaced counts as missing. Whoever can
+write in the folder can write a checksum, too: where there is a key, which others do not know, that signs each file.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import os
 import re
 import stat
@@ -72,13 +74,14 @@ class KeptTexts(Protocol):
 class Store:
     """Texts under slot names in `folder`, shared by any number of processes.
 
-    The folder is created with the first text. One that holds something else already is left alone.
+    The folder is created with the first text. One that holds something else already is left alone. With a `key`, what
+    was not written with it counts as missing.
     """
 
     is_shared = False  # with other machines
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, key: bytes = b"") -> None:
+        self._folder, self._key = folder, key
         self._prepared = False
         self._stopped = False
 
@@ -87,7 +90,7 @@ class Store:
         path = self._path(slot)
         try:
             data = _read_regular(path, _MAGIC)
-            text = None if data is None else unpack(slot, data)
+            text = None if data is None else unpack(slot, data, self._key)
         except MemoryError:
             return None
         if text is not None:
@@ -105,7 +108,7 @@ class Store:
             if not self._prepared:
                 _prepare(self._folder)
                 self._prepared = True
-            _write(self._path(slot), pack(slot, text))
+            _write(self._path(slot), pack(slot, text, self._key))
         except OSError:
             self._stopped = True
 
@@ -120,7 +123,7 @@ class Store:
             if not self._prepared:
                 _prepare(self._folder)
                 self._prepared = True
-            _write(path, pack(slot, text), replace=existed)  # damaged, if it existed
+            _write(path, pack(slot, text, self._key), replace=existed)  # damaged, if it existed
         except FileExistsError:
             pass
         except OSError:  # a file system without hard links has no way to tell who was first
@@ -271,20 +274,20 @@ def file_name(slot: str) -> str:
     return f"{hashlib.sha256(_encode(slot)).hexdigest()}.shapecheck"
 
 
-def pack(slot: str, text: str) -> bytes:
+def pack(slot: str, text: str, key: bytes) -> bytes:
     """The contents of that file."""
     body = _encode(text)
     if len(body) < _LONG:
-        return _header(slot, _PLAIN, body) + body
+        return _header(slot, _PLAIN, body, key) + body
     body = zlib.compress(body, 1)
-    return _header(slot, _PACKED, body) + body
+    return _header(slot, _PACKED, body, key) + body
 
 
-def unpack(slot: str, data: bytes) -> str | None:
-    """The text that the file keeps, None for anything but what `pack` made for this name."""
+def unpack(slot: str, data: bytes, key: bytes) -> str | None:
+    """The text that the file keeps, None for anything but what `pack` made for this name with this key."""
     form = data[len(_MAGIC) : len(_MAGIC) + len(_PLAIN)]
     body = memoryview(data)[_HEADER:]
-    if form not in (_PLAIN, _PACKED) or data[:_HEADER] != _header(slot, form, body):
+    if form not in (_PLAIN, _PACKED) or not hmac.compare_digest(data[:_HEADER], _header(slot, form, body, key)):
         return None
     try:
         return str(zlib.decompress(body) if form == _PACKED else body, "utf-8", "surrogatepass")
@@ -292,9 +295,10 @@ def unpack(slot: str, data: bytes) -> str | None:
         return None
 
 
-def _header(slot: str, form: bytes, body: bytes | memoryview) -> bytes:
+def _header(slot: str, form: bytes, body: bytes | memoryview, key: bytes) -> bytes:
     name = _encode(slot)
-    digest = hashlib.sha256(b"%s %d %s" % (form, len(name), name))
+    begin = b"%s %d %s" % (form, len(name), name)
+    digest = hmac.new(key, begin, "sha256") if key else hashlib.sha256(begin)
     digest.update(body)
     return b"%s%s %s\n" % (_MAGIC, form, digest.hexdigest().encode())
 

@@ -7,11 +7,10 @@ Whatever the trouble with the place, the run goes on with what is here.
 
 from __future__ import annotations
 
-import contextlib
 import queue
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from shapecheck.config import ConfigError
 from shapecheck.incremental.cache_store import Store, file_name, pack, unpack
@@ -33,16 +32,19 @@ class RemoteCacheError(ConfigError):
 
 
 class RemoteStore:
-    """Texts under slot names at a `url` of fsspec's, with copies in the store `near`."""
+    """Texts under slot names at a `url` of fsspec's, signed with a `key` if there is one, with copies in `near`.
+
+    Where it may be read alone, it is of that use.
+    """
 
     is_shared = True
 
-    def __init__(self, url: str, near: Store) -> None:
-        self._url, self._near = url, near
+    def __init__(self, url: str, near: Store, key: bytes = b"") -> None:
+        self._url, self._near, self._key = url, near, key
         self._system, self._root = _open(url)
         self._absent: set[str] = set()
         self._new: dict[str, bytes] = {}
-        self._trouble = ""
+        self._trouble = {"read": "", "write": ""}
 
     def portable(self, text: str) -> str:
         """A text that is hashed, as it is."""
@@ -69,7 +71,7 @@ class RemoteStore:
     def put(self, slot: str, text: str) -> None:
         """Keep the text near, and at the URL once the run has ended."""
         self._near.put(slot, text)
-        self._new[slot] = pack(slot, text)
+        self._new[slot] = pack(slot, text, self._key)
         self._absent.discard(slot)
 
     def put_first(self, slot: str, text: str) -> str:
@@ -77,7 +79,7 @@ class RemoteStore:
         known = self.get(slot, newest=True)
         if known is not None:
             return known
-        self._ask(lambda: self._create(slot, pack(slot, text)), _LIMIT)
+        self._ask(lambda: self._create(slot, pack(slot, text, self._key)), _LIMIT, to="write")
         known = self.get(slot, newest=True)
         return self._near.put_first(slot, text) if known is None else known
 
@@ -89,14 +91,18 @@ class RemoteStore:
         """Write what is new to the URL."""
         new, self._new = self._new, {}
         if new:
-            self._ask(lambda: self._upload_all(new), _LIMIT_ALL)
-        trouble, self._trouble = self._trouble, ""
-        return (f"The cache at {self._url} is of no use to this run, which keeps to the one here: {trouble}",)[
-            : bool(trouble)
-        ]
+            self._ask(lambda: self._upload_all(new), _LIMIT_ALL, to="write")
+        trouble, self._trouble = self._trouble, {"read": "", "write": ""}
+        if trouble["read"]:
+            return (
+                f"The cache at {self._url} is of no use to this run, which keeps to the one here: {trouble['read']}",
+            )
+        if trouble["write"]:
+            return (f"What this run has learnt was not written to the cache at {self._url}: {trouble['write']}",)
+        return ()
 
     def _take_over(self, slot: str, data: bytes | None) -> str | None:
-        text = None if data is None else unpack(slot, data)
+        text = None if data is None else unpack(slot, data, self._key)
         if text is not None:
             self._near.put(slot, text)
         return text
@@ -124,16 +130,20 @@ class RemoteStore:
 
     def _create(self, slot: str, data: bytes) -> None:
         self._prepare()
-        with contextlib.suppress(FileExistsError):  # the one who was quicker is read
+        try:
             self._system.pipe_file(self._path(slot), data, mode="create")
+        except FileExistsError:  # the one who was quicker is read, unless that is damaged
+            there = self._download(slot)
+            if there is not None and unpack(slot, there, self._key) is None:
+                self._system.pipe_file(self._path(slot), data)
 
     def _prepare(self) -> None:
         if not self._system.async_impl:  # stores of objects know no folders, and might make a bucket of it
             self._system.makedirs(self._root, exist_ok=True)
 
-    def _ask(self, request: Callable[[], _T], limit: float) -> _T | None:
+    def _ask(self, request: Callable[[], _T], limit: float, *, to: Literal["read", "write"] = "read") -> _T | None:
         """The answer of the place; None where it gave none, now or before in this run."""
-        if self._trouble:
+        if self._trouble["read"] or self._trouble[to]:
             return None
         answers: queue.Queue[_T | Exception] = queue.Queue()
 
@@ -148,11 +158,11 @@ class RemoteStore:
         try:
             answer = answers.get(timeout=limit)
         except queue.Empty:
-            self._trouble = f"no answer within {limit:g} s"
+            self._trouble[to] = f"no answer within {limit:g} s"
             return None
         if isinstance(answer, Exception):
             words = " ".join(f"{type(answer).__name__}: {answer}".split())
-            self._trouble = words[:_LONGEST]
+            self._trouble[to] = words[:_LONGEST]
             return None
         return answer
 

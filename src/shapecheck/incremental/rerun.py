@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from shapecheck.worker.result_cache import ResultCache
 
 FOLDER = ".shapecheck_cache"
+KEY = "SHAPECHECK_CACHE_KEY"
+"""The variable with the secret of those who may write to a shared cache."""
 _UNUSED = 30 * 24 * 3600.0  # seconds after which a result that no run asked for is put away
 _FACTS = PlainFacts(
     Report,
@@ -68,11 +70,12 @@ def shared_store(texts: KeptTexts, config: Config) -> KeptTexts:
 
 def shared_texts(place: Path | str, root: Path) -> KeptTexts:
     """What machines share: a folder, or a URL with copies of what is there in the project's own cache."""
+    key = os.environ.get(KEY, "").encode("utf-8", "surrogateescape")
     if isinstance(place, Path):
-        return Store(place)
+        return Store(place, key)
     from shapecheck.incremental.remote_store import RemoteStore  # noqa: PLC0415  # as above
 
-    return RemoteStore(place, Store(root / FOLDER))
+    return RemoteStore(place, Store(root / FOLDER, key), key)
 
 
 class Rerun:

@@ -75,6 +75,7 @@ def environment(mark: str, variables: Mapping[str, str] | None = None) -> dict[s
         **marked_environment(mark),
         "JAX_PLATFORMS": "cpu",
         "SHAPECHECK_DEBUG": "",
+        "SHAPECHECK_CACHE_KEY": "",  # no secret for the code that is checked
         "JAXTYPING_DISABLE": "1",
         "PYTHONHASHSEED": "0",
         "PYTHONUNBUFFERED": "1",
