@@ -54,8 +54,55 @@ def test_one_configuration_for_all_can_be_named(libs: Path, capsys: pytest.Captu
     assert capsys.readouterr().out == ""
 
 
-def test_packages_of_several_configurations_are_not_sharded_together(
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_shards_of_packages_are_merged_to_the_report_of_all(
+    libs: Path, capsys: pytest.CaptureFixture[str], fails: bool
+) -> None:
+    packages, form = ["libs/one", "libs/two"], ["--output-format", "json"]
+    if fails:  # the package alone that wants it
+        table = libs / "libs" / "two" / "pyproject.toml"
+        table.write_text(table.read_text().replace('["SC201"]', '["SC"]') + "fail-on-unreached = true\n")
+        model = libs / "libs" / "two" / "pkg_two" / "model.py"
+        model.write_text(f"{WRONG}\n\ndef read(path):\n    return open(path)  # shape: (n,)\n")
+        (libs / "libs" / "one" / "pkg_one" / "model.py").write_text("x = 1\n")
+    whole_code = main([*packages, *form])
+    whole = capsys.readouterr().out
+    for number in ("1", "2"):
+        shard = ["--shard", f"{number}/2", "--output-format", "blob", "--output-file", f"r{number}.blob"]
+        assert main(["check", *packages, *shard]) == 0
+        assert f"Shard {number}/2: " in capsys.readouterr().err
+    assert main(["merge", "r2.blob", "r1.blob", *form]) == whole_code == 1
+    assert capsys.readouterr().out == whole
+    lines = (libs / "r2.blob").read_text().splitlines(keepends=True)
+    (libs / "r2.blob").write_text(lines[0])
+    assert main(["merge", "r1.blob", "r2.blob"]) == 2
+    assert "r2.blob: it is damaged" in capsys.readouterr().err
+    shard = ["--shard", "2/2", "--output-format", "blob", "--output-file", "r2.blob"]
+    assert main(["check", "libs/one", *shard, "-q"]) == 0
+    assert main(["merge", "r1.blob", "r2.blob"]) == 2
+    assert "of 2 and 1 packages" in capsys.readouterr().err
+
+
+def test_a_shard_of_packages_says_what_it_left_of_all(libs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    targets: list[str] = []
+    for number in ("1", "2"):
+        main(["check", "libs/one", "libs/two", "--shard", f"{number}/2", "--output-format", "json"])
+        shard = json.loads(capsys.readouterr().out)["shard"]
+        assert shard["left"] == len(shard["left_targets"])
+        targets += shard["left_targets"]
+    assert sorted(targets) == ["pkg_one.model:swap", "pkg_two.model:swap"]
+
+
+def test_each_package_is_evaluated_in_the_environment_that_lies_with_it(
     libs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["check", "libs/one", "libs/two", "--shard", "1/2"]) == 2
-    assert "a configuration each" in capsys.readouterr().err
+    for name in ("one", "two"):
+        package = libs / "libs" / name
+        table = package / "pyproject.toml"
+        table.write_text("".join(line for line in table.read_text().splitlines(True) if "python" not in line))
+        (package / ".venv" / "bin").mkdir(parents=True)
+        (package / ".venv" / "pyvenv.cfg").write_text("")
+        (libs / f"python-{name}").rename(package / ".venv" / "bin" / "python")
+    main(["libs/one", "libs/two", "-v"])
+    used = [line for line in capsys.readouterr().err.splitlines() if line.startswith("interpreter: ")]
+    assert [Path(line).relative_to(Path(f"interpreter: {libs}") / "libs").parts[0] for line in used] == ["one", "two"]

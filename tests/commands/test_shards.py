@@ -13,7 +13,7 @@ import pytest
 from shapecheck.cli import main
 from shapecheck.commands import blob as blobs
 from shapecheck.commands.check import check
-from shapecheck.commands.merge import MergeError, merge, read_blobs
+from shapecheck.commands.merge import MergeError, merge, read_packages
 from shapecheck.commands.shard import check_shard
 from shapecheck.config import load
 from shapecheck.incremental.rerun import Rerun
@@ -128,6 +128,11 @@ def blob_files(run: tuple[Path, str, list[str]], tmp_path: Path, monkeypatch: py
     for file, text in zip(files, run[2], strict=True):
         file.write_text(text)
     return files
+
+
+def read_blobs(files: list[Path]) -> list[blobs.Blob]:
+    (of_one_package,) = read_packages(files)
+    return of_one_package
 
 
 def edit(file: Path, **changes: Any) -> None:

@@ -94,6 +94,7 @@ def check(paths: tuple[Path, ...], **options: Unpack[_CheckFlags]) -> int:
 
     Packages with a [tool.shapecheck] each are checked one by one, each by its own settings and in its own environment
     (`python` in its table, else the virtual environment nearby), and reported together: shapecheck libs/*
+    A shard of them takes its part of each.
 
     --fix rewrites comments and docstrings that are false for every sensible reading, in their own notation, and
     early formatting in jax.debug.print. Annotations are code, so it takes --unsafe-fixes too. Where several claims
@@ -132,11 +133,7 @@ def _check_once(
     if shard is not None or config.output_format == BLOB:
         if stdin is not None or update or options["fix"] or options["diff"]:
             raise click.UsageError(_WHOLE)
-        if len(_packages(paths, options)) > 1:
-            raise click.UsageError(
-                "these packages have a configuration each: shard one of them at a time, or name --config"
-            )
-        return _check_shard(paths, shard or sole_shard(), config, options)
+        return _check_shard(_packages(paths, options), shard or sole_shard(), options)
     packages = [(config, paths)] if stdin is not None else _packages(paths, options)
     if update and len({each.baseline for each, _ in packages}) > 1:
         raise click.UsageError("these packages have a baseline each: --update-baseline with one of them at a time")
@@ -158,19 +155,27 @@ def _check_once(
     return say_outcome(report, config, exit_zero=options["exit_zero"], parts=parts)
 
 
-def _check_shard(paths: Sequence[Path], shard: Shard, config: Config, options: _CheckFlags) -> int:
-    """Do one part of a check. What a blob hands on is judged by the merge, so that findings do not fail the shard."""
+def _check_shard(packages: Sequence[tuple[Config, Sequence[Path]]], shard: Shard, options: _CheckFlags) -> int:
+    """Do one part of the check of each package.
+
+    What a blob hands on is judged by the merge, so that findings do not fail the shard.
+    """
     from shapecheck.commands import blob  # noqa: PLC0415  # most runs are whole
     from shapecheck.commands import shard as sharding  # noqa: PLC0415
 
-    with progress.Bar(sys.stderr) as bar, stop_on_signals():
-        part, report = sharding.check_shard(paths, config, shard, progress=bar, echo=options["verbose"])
+    lines, parts = [], []
+    for number, (config, paths) in enumerate(packages, 1):
+        with progress.Bar(sys.stderr) as bar, stop_on_signals():
+            part, report = sharding.check_shard(paths, config, shard, progress=bar, echo=options["verbose"])
+        lines.append(blob.dump(replace(part, package=number, packages=len(packages))))
+        parts.append((config, report))
     if options["verbose"]:
-        say(_story(config, report))
+        say("".join(_story(settings, each) for settings, each in parts))
+    config, report = packages[0][0], _join([each for _, each in parts])
     if config.output_format != BLOB:
         _print_report(report, config, options, None)
-        return say_outcome(report, config, exit_zero=options["exit_zero"])
-    deliver(blob.dump(part), options["output_file"])
+        return say_outcome(report, config, exit_zero=options["exit_zero"], parts=parts)
+    deliver("".join(lines), options["output_file"])
     say_closing(report, BLOB, options)
     return say_outcome(report, config, exit_zero=True)
 

@@ -59,20 +59,25 @@ def merge(blobs: tuple[Path, ...], **options: Unpack[_MergeOptions]) -> int:
     Exit code: 0 clean, 1 findings (notes do not count), 2 could not do its job.
     """
     from shapecheck.commands import merge as merging  # noqa: PLC0415  # --help shall not wait for it
+    from shapecheck.commands.packages import join_reports  # noqa: PLC0415  # nor for this
 
     require_paths(blobs)
-    parts = merging.read_blobs(blobs)
-    config = merging.merge_config(
-        parts,
-        output_format=options["output_format"],
-        baseline=options["baseline"] and options["baseline"].absolute(),
-        fail_on_unreached=options["fail_on_unreached"],
-    )
-    report = merging.merge(parts, config)
+    packages = merging.read_packages(blobs)
+    parts = []
+    for shards in packages:
+        config = merging.merge_config(
+            shards,
+            output_format=options["output_format"],
+            baseline=options["baseline"] and options["baseline"].absolute(),
+            fail_on_unreached=options["fail_on_unreached"],
+        )
+        parts.append((config, merging.merge(shards, config)))
     if options["cache_dir"] is not None:
-        say(merging.keep_cache(parts, folder_or_url(options["cache_dir"], Path.cwd()), config.root))
+        place, of_all = folder_or_url(options["cache_dir"], Path.cwd()), [blob for each in packages for blob in each]
+        say(merging.keep_cache(of_all, place, parts[0][0].root))
+    config, report = parts[0][0], join_reports([each for _, each in parts])
     file, choice = options["output_file"], options["color"]
     color = choice == "always" if file is not None else use_color(choice, sys.stdout)
     deliver(FORMATS[config.output_format](report, color=color), file)
     say_closing(report, config.output_format, options)
-    return say_outcome(report, config, exit_zero=options["exit_zero"])
+    return say_outcome(report, config, exit_zero=options["exit_zero"], parts=parts)

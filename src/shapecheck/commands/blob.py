@@ -1,4 +1,4 @@
-"""What a shard leaves for `shapecheck merge`: one JSON object, which holds all that the joined report needs.
+"""What a shard leaves for `shapecheck merge`: a JSON object for each package, with all that the joined report needs.
 
 A blob can be read where neither the sources nor JAX are. What the files claim is divided among the shards, as what they
 do is: all blobs together have it once.
@@ -26,7 +26,7 @@ from shapecheck.worker.run_result import Trouble
 from shapecheck.worker.shard_outcome import ShardOutcome
 from shapecheck.worker.shard_split import Shard
 
-_FORMAT = 2
+_FORMAT = 3
 _FINDINGS = PlainFacts(Edit, EntryResult, Finding, LockCounts, Span)
 _JUDGING = ("select", "ignore", "strict_comments", "fail_on_unreached", "report_unused_ignores", "output_format")
 
@@ -59,6 +59,7 @@ class Origin:
 class Blob:
     """The results of one shard. `modules` and `plans` are its part of those, by path; one of all has the `lock`.
 
+    A run of several packages has a blob for each, of which this is the `package`-th of `packages`, counted from 1.
     `cache` is what a shared cache has of all this by now, as far as the shard knows, for one elsewhere.
     """
 
@@ -72,6 +73,8 @@ class Blob:
     unread: tuple[tuple[str, str], ...] = ()
     lock: LockCheck | None = None
     cache: Mapping[str, str] = field(default_factory=dict)
+    package: int = 1
+    packages: int = 1
 
 
 def dump(blob: Blob) -> str:
@@ -80,6 +83,7 @@ def dump(blob: Blob) -> str:
     document = {
         "shapecheck-blob": _FORMAT,
         "shard": [blob.shard.number, blob.shard.total],
+        "package": [blob.package, blob.packages],
         "origin": dataclasses.asdict(blob.origin),
         "config": _plain_config(blob.config),
         "modules": {path: to_plain(module) for path, module in blob.modules.items()},
@@ -110,8 +114,16 @@ def dump(blob: Blob) -> str:
     return json.dumps(document, separators=(",", ":")) + "\n"
 
 
+def load_all(text: str) -> list[Blob]:
+    """The blobs of a file, one for each package. Raises BlobError."""
+    found = [load(line) for line in text.split("\n") if line.strip()] or [load(text)]
+    if [(each.package, each.packages) for each in found] != [(n + 1, len(found)) for n in range(len(found))]:
+        raise BlobError.of_damage()
+    return found
+
+
 def load(text: str) -> Blob:
-    """The blob of a text. Raises BlobError."""
+    """The blob of a line. Raises BlobError."""
     try:
         document = json.loads(text)
         if not isinstance(document, dict) or "shapecheck-blob" not in document:
@@ -134,6 +146,8 @@ def _blob(document: Mapping[str, Any]) -> Blob:
     origin = document["origin"]
     return Blob(
         shard=Shard(*document["shard"]),
+        package=document["package"][0],
+        packages=document["package"][1],
         origin=Origin(**{**origin, "paths": tuple(origin["paths"])}),
         config=_config(document["config"]),
         modules=modules,

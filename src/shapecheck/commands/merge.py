@@ -25,20 +25,29 @@ class MergeError(ConfigError):
     """These blobs are not the shards of one run; the message says why."""
 
 
-def read_blobs(files: Sequence[Path]) -> list[Blob]:
-    """The blobs of all shards of a run, in their order. Raises MergeError for what cannot be merged."""
-    found: dict[Path, Blob] = {}
+def read_packages(files: Sequence[Path]) -> list[list[Blob]]:
+    """The blobs of all shards of a run, in their order, for each package. Raises MergeError for what is none."""
+    found: dict[Path, list[Blob]] = {}
     for file in files:
         if file in found:
             raise MergeError(f"{file} is named twice: give each shard's blob once")
         try:
-            found[file] = blobs.load(file.read_text(encoding="utf-8"))
+            found[file] = blobs.load_all(file.read_text(encoding="utf-8"))
         except OSError as error:
             raise MergeError(f"{file}: cannot be read: {error.strerror}") from error
         except UnicodeDecodeError as error:
             raise MergeError(f"{file}: {BlobError.of_damage()}") from error
         except BlobError as error:
             raise MergeError(f"{file}: {error}") from error
+    first, count = files[0], len(found[files[0]])
+    for file, each in found.items():
+        if len(each) != count:
+            raise MergeError(f"{first} and {file} are not of one run: of {count} and {len(each)} packages. {_AGAIN}")
+    return [_in_order({file: each[number] for file, each in found.items()}) for number in range(count)]
+
+
+def _in_order(found: Mapping[Path, Blob]) -> list[Blob]:
+    """The blobs of one package by their shards, if they belong together and are all."""
     _require_same_run(found)
     _require_all_shards(found)
     ordered = sorted(found.values(), key=lambda each: each.shard.number)

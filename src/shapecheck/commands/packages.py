@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from shapecheck.commands.evaluation import finding_order
 from shapecheck.config import Config
-from shapecheck.model import LockCounts, Reach, Report, Summary, TestCounts
+from shapecheck.model import LockCounts, Reach, Report, ShardShare, Summary, TestCounts
 
 _Counts = TypeVar("_Counts", Summary, Reach)
 
@@ -30,6 +30,7 @@ def join_reports(reports: Sequence[Report]) -> Report:
         return first
     tests = [each.tests for each in reports if each.tests is not None]
     locks = [each.lock for each in reports if each.lock is not None]
+    shares = [each.shard for each in reports if each.shard is not None]
     summary = _sum(Summary, [each.summary for each in reports])
     sources = {path: lines for each in reports for path, lines in each.sources}
     return Report(
@@ -53,6 +54,7 @@ def join_reports(reports: Sequence[Report]) -> Report:
         resting=tuple(claim for each in reports for claim in each.resting),
         loose=tuple(claim for each in reports for claim in each.loose),
         lock=_sum_locks(locks) if locks else None,
+        shard=_sum_shares(shares) if shares else None,
         notes=tuple(dict.fromkeys(note for each in reports for note in each.notes)),
         verified=tuple(
             sorted((claim for each in reports for claim in each.verified), key=lambda at: (at.path, at.line, at.column))
@@ -72,6 +74,17 @@ def _sum_tests(counts: Sequence[TestCounts]) -> TestCounts:
         skipped=sum(each.skipped for each in counts),
         cut=sum(each.cut for each in counts),
         problems=tuple(dict.fromkeys(problem for each in counts for problem in each.problems)),
+    )
+
+
+def _sum_shares(shares: Sequence[ShardShare]) -> ShardShare:
+    """What one shard did of all packages, each of which is split into as many parts."""
+    return ShardShare(
+        shares[0].number,
+        shares[0].total,
+        sum(each.taken for each in shares),
+        sum(each.left for each in shares),
+        tuple(target for each in shares for target in each.left_targets),
     )
 
 
