@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 import shapecheck
 
@@ -105,6 +107,24 @@ def run(repository: Path, hooks: tuple[Path, str], env: dict[str, str], hook: st
     command = (sys.executable, "-m", "pre_commit", "run", "--all-files", "--color", "never")
     result = sh(*command, cwd=repository, env=env)
     return result.returncode, result.stdout + result.stderr
+
+
+def test_pre_commit_ci_leaves_the_check_to_others(
+    repository: Path, hooks: tuple[Path, str], env: dict[str, str]
+) -> None:
+    """With the README's recipe: pre-commit.ci runs the hooks with what it says to skip in the environment."""
+    recipe = re.search(r"```yaml\n(ci:\n.*?)```", (PROJECT / "README.md").read_text(), re.DOTALL)
+    assert recipe is not None
+    run(repository, hooks, env, "shapecheck")
+    config = repository / ".pre-commit-config.yaml"
+    config.write_text(recipe[1] + config.read_text())
+    git("add", "--all", cwd=repository, env=env)
+    command = (sys.executable, "-m", "pre_commit")
+    assert sh(*command, "validate-config", cwd=repository, env=env).returncode == 0
+    skip = ",".join(yaml.safe_load(recipe[1])["ci"]["skip"])
+    done = sh(*command, "run", "--all-files", "--color", "never", cwd=repository, env={**env, "SKIP": skip})
+    assert done.returncode == 0, done.stdout
+    assert re.search(r"^shapecheck\.+Skipped$", done.stdout, re.MULTILINE)
 
 
 def complains_then_passes(

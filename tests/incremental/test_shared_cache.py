@@ -121,6 +121,27 @@ def test_many_writers_never_read_half_of_a_text_and_agree_on_who_was_first(tmp_p
     assert answers[0].strip() in "abcd"
 
 
+def test_runs_at_two_places_at_once_leave_what_a_third_finds(
+    project: Callable[[Path], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared, form = tmp_path / "shared", ["--output-format", "json", "--jobs", "1", "-q"]
+    runs = []
+    for name in ("a/one", "b/another place"):
+        command = [sys.executable, "-m", "shapecheck", "check", "pkg", "--cache-dir", str(shared), *form]
+        runs.append(subprocess.Popen(command, cwd=project(tmp_path / name), stdout=subprocess.PIPE, text=True))
+    outputs = [run.communicate(timeout=300)[0] for run in runs]
+    assert outputs[0] == outputs[1]
+    assert '"SC201"' in outputs[0]
+
+    def no_worker(*_: object, **__: object) -> None:
+        raise WorkerStartedError
+
+    monkeypatch.chdir(project(tmp_path / "c"))
+    monkeypatch.setattr(supervisor, "Worker", no_worker)
+    config = load([Path("pkg")], flags={"cache_dir": shared, "jobs": 1})
+    assert FORMATS["json"](check([Path("pkg")], config)).strip() == outputs[0].strip()
+
+
 def test_the_first_text_stays_and_a_damaged_one_does_not(tmp_path: Path) -> None:
     store = Store(tmp_path / "shared")
     assert store.put_first("slot", "one") == "one"

@@ -151,6 +151,24 @@ def test_what_waited_where_a_worker_ended_is_not_given_up(project: Path, cluster
     assert found.tests.ok == 28
 
 
+def test_limits_are_those_of_a_local_run(project: Path) -> None:
+    pytest.importorskip("distributed")
+    (project / "pkg" / "leaves.py").unlink()
+    (project / "tests" / "test_layers.py").write_text(
+        "import jax.numpy as jnp\nfrom pkg.layers import scale, swap\n\n\n"
+        "def test_loop():\n    scale(jnp.ones((3, 4)), jnp.ones(4))\n    while True:\n        pass\n\n\n"
+        "def test_swap():\n    swap(jnp.ones((3, 4)))\n"
+    )
+    (project / "pkg" / "loops.py").write_text(
+        "from jaxtyping import Array, Float\n\n\n"
+        'def wait(x: Float[Array, "n"]):\n    y = x  # (n,)\n    while True:\n        pass\n'
+    )
+    expected = report(timeout=6.0, test_timeout=6.0)
+    assert "took longer than 6 s" in expected
+    assert '"SC304"' in expected
+    assert report(timeout=6.0, test_timeout=6.0, executor="dask://local:1") == expected
+
+
 def test_a_local_cluster_ends_with_the_run_and_on_an_interrupt(project: Path) -> None:
     pytest.importorskip("distributed")
     (project / "tests" / "test_slow.py").write_text("def test_slow():\n    while True:\n        pass\n")
