@@ -151,6 +151,27 @@ def test_what_waited_where_a_worker_ended_is_not_given_up(project: Path, cluster
     assert found.tests.ok == 28
 
 
+def test_a_cluster_that_all_workers_leave_is_waited_for_once(
+    project: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from shapecheck.worker import dask_cluster
+
+    monkeypatch.setattr(dask_cluster, "_NO_WORKERS", 8.0)
+    left: list[float] = []
+
+    def progress(label: str, done: int, total: int) -> None:
+        if "test_scale[9]" in label and not left:
+            left.append(time.monotonic())
+            cluster.scale(0)
+
+    config = load([Path("pkg")], flags={"cache": False, "executor": address(cluster)})
+    found = check([Path("pkg")], config, progress=progress)
+    assert time.monotonic() - left[0] < 8 + 8
+    assert found.broken == ("the cluster has had no worker for 8 s: start some, and try again",)
+    assert found.tests is not None
+    assert found.tests.ok > 0, "what was done before counts"
+
+
 def test_limits_are_those_of_a_local_run(project: Path) -> None:
     pytest.importorskip("distributed")
     (project / "pkg" / "leaves.py").unlink()
@@ -216,6 +237,21 @@ def test_without_dask_or_a_scheduler_the_error_says_what_to_do(
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert main(["check", "pkg", "--no-cache", "--executor", "dask://127.0.0.1:1"]) == 2
     assert "pip install 'jax-shapecheck[dask]'" in capsys.readouterr().err
+
+
+def test_a_local_cluster_that_does_not_start_is_no_bug(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    distributed = pytest.importorskip("distributed")
+
+    def refuse(**_: object) -> None:
+        raise RuntimeError("Nanny failed to start.")
+
+    monkeypatch.setattr(distributed, "LocalCluster", refuse)
+    assert main(["check", "pkg", "--no-cache", "--executor", "dask://local:2"]) == 2
+    shown = capsys.readouterr().err
+    assert "no local Dask cluster could be started (Nanny failed to start.): --jobs needs none" in shown
+    assert "Traceback" not in shown
 
 
 def test_an_address_where_nobody_answers_is_said_to_be_so(

@@ -64,6 +64,7 @@ class DaskCluster:
         self._name = f"shapecheck-{uuid.uuid4().hex}"
         self._numbers = itertools.count()
         self._usable: set[str] = set()
+        self._manned = time.monotonic()  # when there was a worker last
         self._endings = contextlib.ExitStack()
         cwd = os.path.realpath(run.cwd)
         folder = os.path.commonpath([cwd, *(plan.root for plan in run.plans)])
@@ -161,13 +162,11 @@ class DaskCluster:
 
         done = threading.Event()
         future.add_done_callback(lambda _: done.set())
-        alone = 0.0
         while not done.wait(_GLANCE):
             if is_closed():
                 future.cancel()
                 raise WorkerEndedError("was no longer wanted", "", "", repeats=False)
-            alone = alone + _GLANCE if not self._client.nthreads() else 0.0
-            if alone > _NO_WORKERS:
+            if self._is_deserted():
                 future.cancel()
                 raise WorkerError(f"the cluster has had no worker for {_NO_WORKERS:g} s: start some, and try again")
         try:
@@ -179,6 +178,13 @@ class DaskCluster:
         outcome = cast("dict[str, str]", json.loads(text))
         inner = {name: self.marks.to_folders(outcome.pop(name, "")) for name in ("answer", "files")}
         return {**json.loads(self.marks.to_folders(json.dumps(outcome))), **inner}
+
+    def _is_deserted(self) -> bool:
+        """Whether there has been no worker for too long, whichever part of the run was waiting for one."""
+        now = time.monotonic()
+        if self._client.nthreads():
+            self._manned = now
+        return now - self._manned > _NO_WORKERS
 
     def _connect(self, address: str) -> Client:
         try:
@@ -209,16 +215,20 @@ class DaskCluster:
         import dask  # noqa: PLC0415
 
         with _without_interrupts(), dask.config.set({"temporary-directory": folder, **_UNWATCHED}):
-            cluster = distributed.LocalCluster(
-                n_workers=number or os.cpu_count(),
-                threads_per_worker=1,
-                processes=True,
-                dashboard_address=None,
-                scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # that of its HTTP server: any free port
-                memory_limit=0,  # it is the worker processes that need it, and they have a limit of their own
-                local_directory=folder,
-                silence_logs=logging.ERROR,
-            )
+            try:
+                cluster = distributed.LocalCluster(
+                    n_workers=number or os.cpu_count(),
+                    threads_per_worker=1,
+                    processes=True,
+                    dashboard_address=None,
+                    scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # that of its HTTP server: any free port
+                    memory_limit=0,  # it is the worker processes that need it, and they have a limit of their own
+                    local_directory=folder,
+                    silence_logs=logging.ERROR,
+                )
+            except (RuntimeError, OSError, TimeoutError) as error:
+                cause = f"{error} {error.__cause__ or ''}".strip()
+                raise WorkerError(f"no local Dask cluster could be started ({cause}): --jobs needs none") from error
         self._endings.callback(_quietly, cluster.close)
         return cluster
 

@@ -209,7 +209,8 @@ class Supervisor:
             if not result.bugs:
                 if not self._has_worked:
                     raise
-                result.failures.append(str(error))
+                if str(error) not in result.failures:  # as where a cluster is deserted, for both phases
+                    result.failures.append(str(error))
             return False
         return True
 
