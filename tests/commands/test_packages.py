@@ -89,6 +89,7 @@ def test_a_shard_of_packages_says_what_it_left_of_all(libs: Path, capsys: pytest
         main(["check", "libs/one", "libs/two", "--shard", f"{number}/2", "--output-format", "json"])
         shard = json.loads(capsys.readouterr().out)["shard"]
         assert shard["left"] == len(shard["left_targets"])
+        assert shard["taken"] == 1, "not the first all that cannot be divided"
         targets += shard["left_targets"]
     assert sorted(targets) == ["pkg_one.model:swap", "pkg_two.model:swap"]
 

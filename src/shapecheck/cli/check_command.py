@@ -166,8 +166,16 @@ def _check_shard(packages: Sequence[tuple[Config, Sequence[Path]]], shard: Shard
     lines, parts = [], []
     for number, (config, paths) in enumerate(packages, 1):
         with progress.Bar(sys.stderr) as bar, stop_on_signals():
-            part, report = sharding.check_shard(paths, config, shard, progress=bar, echo=options["verbose"])
-        lines.append(blob.dump(replace(part, package=number, packages=len(packages))))
+            part, report = sharding.check_shard(
+                paths,
+                config,
+                shard,
+                package=number,
+                packages=len(packages),
+                progress=bar,
+                echo=options["verbose"],
+            )
+        lines.append(blob.dump(part))
         parts.append((config, report))
     if options["verbose"]:
         say("".join(_story(settings, each) for settings, each in parts))

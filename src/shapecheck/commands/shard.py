@@ -34,10 +34,21 @@ _PYTHON = re.compile(r"python3\.\d+")
 
 
 def check_shard(
-    paths: Sequence[Path], config: Config, shard: Shard, *, progress: Progress | None = None, echo: bool = False
+    paths: Sequence[Path],
+    config: Config,
+    shard: Shard,
+    *,
+    package: int = 1,
+    packages: int = 1,
+    progress: Progress | None = None,
+    echo: bool = False,
 ) -> tuple[Blob, Report]:
-    """What a shard has to hand on, and what can be said of it alone. Raises ConfigError as a whole check does."""
+    """What a shard has to hand on, and what can be said of it alone. Raises ConfigError as a whole check does.
+
+    Of many packages, which are split one by one, each shard has the largest part in turn.
+    """
     started = time.monotonic()
+    part = Shard((shard.number + package - 2) % shard.total + 1, shard.total)
     sources = read_inputs(paths, config)
     carried = None
     if config.cache and config.cache_dir is not None:
@@ -50,13 +61,15 @@ def check_shard(
     around = EvaluationContext(
         files, sources.tests, planned.memory, progress, echo, started=started, snippets=planned.snippets
     )
-    outcome = evaluate_shard(plans, modules, config, around, shard)
-    is_last = shard.number == shard.total  # which the rounding up of counts leaves least to do
+    outcome = evaluate_shard(plans, modules, config, around, part)
+    is_last = part.number == part.total  # which the rounding up of counts leaves least to do
     lock = check_locks(sources.lock, paths, config, progress) if is_last else None
-    own = list(modules)[shard.number - 1 :: shard.total]
+    own = list(modules)[part.number - 1 :: part.total]
     unread = tuple(sorted(sources.unread.items()))
     blob = Blob(
         shard=shard,
+        package=package,
+        packages=packages,
         origin=_origin(paths, config, sources, outcome),
         config=config,
         modules={path: modules[path] for path in own},
