@@ -284,6 +284,9 @@ class EntrySearch:
             return (*further.tied, *self._further.again(further.tied))
         if not errors or (further.requires is None and self._entry.origin == "seen"):
             return ()
+        is_equality = further.requires is not None and further.requires.value.isidentifier()
+        if (not further.tied or is_equality) and self._sizes.follows_others(errors[0]):
+            return ()
         requires = self._errors.equality(errors[0])
         if further.requires is not None:
             requires = f"{further.requires.subject} = {further.requires.value}"

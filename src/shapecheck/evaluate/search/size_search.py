@@ -24,6 +24,7 @@ from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec, Tie, equal_thro
 from shapecheck.evaluate.inputs.trials.trial import Apart, CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.inputs.trials.written_relations import written_relations
 from shapecheck.evaluate.search.attempts import Attempts
+from shapecheck.evaluate.search.derived_sizes import derived_ties, is_computed, meets_derived, varying_sizes
 from shapecheck.evaluate.search.nested_sizes import NestedSizes, meets_inner_array, meets_written_size
 from shapecheck.evaluate.search.suggest_ties import (
     as_number,
@@ -196,7 +197,7 @@ class SizeSearch:
         first = outcome
         for _ in range(MOST_TIES):
             relations = written_relations(self._call_spec.signature.function)
-            for tie in [*written_ties(outcome, relations), *proposals(outcome)]:
+            for tie in [*written_ties(outcome, relations), *self._proposals(outcome)]:
                 ties = dict(outcome.trial.substitution.ties)
                 if tie[0] in ties or closes_circle(tie, ties) or not admits(tie, outcome):
                     continue
@@ -224,6 +225,37 @@ class SizeSearch:
             if last is not None:
                 return last
         return outcome
+
+    def _proposals(self, outcome: TrialOutcome) -> list[Tie]:
+        """The ties that a failure suggests, first those of a free name to what follows from other sizes.
+
+        A number that follows from others is no size that another name could have.
+        """
+        other = self._with_other_numbers(outcome)
+        if other is None:
+            return proposals(outcome)
+        varying = {*varying_sizes(outcome, other).values()}
+        return [*derived_ties(outcome, other), *(tie for tie in proposals(outcome) if tie[1] not in varying)]
+
+    def _with_other_numbers(self, outcome: TrialOutcome) -> TrialOutcome | None:
+        """The same with other sizes, where a free name meets a number that may follow from these."""
+        if not meets_derived(outcome) or self._attempts.is_exhausted():
+            return None
+        variant = 2 if outcome.trial.variant != 2 else 0
+        return self._attempts.run_if_possible(dataclasses.replace(outcome.trial, variant=variant))
+
+    def follows_others(self, failed: TrialOutcome) -> bool:
+        """Whether a free name meets a size that follows from others and not from its own: nobody knows how."""
+        other = self._with_other_numbers(failed)
+        if other is None or is_computed(failed, other):
+            return False
+        sizes = dict(failed.bound_call.chosen) if failed.bound_call is not None else {}
+        for name, number in varying_sizes(failed, other).items():
+            alone = self.with_tie(failed.trial, (name, str(5 * int(sizes[name]) + 7)))  # no plain multiple of its own
+            message = alone.failure.message if alone.failure is not None else ""
+            if alone.place == failed.place and number in re.findall(r"\d+", message):
+                return True
+        return False
 
     def _with_any_of(self, start: TrialOutcome, admits: Callable[[Tie, TrialOutcome], bool]) -> TrialOutcome | None:
         """The first run under some more ties, of all that there are, that goes to its end or to where it needs values.

@@ -18,7 +18,7 @@ _WORD = re.compile(r"\d+\*[^\W\d]\w*|[^\W\d]\w*|(?<![/.])\d+")
 _NUMBER = re.compile(r"\d+")
 _SHAPE = re.compile(r"(?:\(|(?<=\w)\[)(\d[\d, ]*)[)\]]")
 _QUOTIENT = re.compile(r"([^\W\d]\w*)//?([^\W\d]\w*)")
-_RESHAPE = "cannot reshape array"
+RESHAPE = "cannot reshape array"
 _MOST = 12
 _LARGEST_STEP = 65  # a side of a patch
 _SEVERAL = 2  # axes, of which each may have its part in a product
@@ -113,7 +113,7 @@ def _parts(message: str, free: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
     So the features that are split into `heads, head_dim` are as many as their product.
     """
-    if not message.startswith(_RESHAPE):
+    if not message.startswith(RESHAPE):
         return
     for side, other in itertools.permutations([[str(size) for size in axes] for axes in _left_over(message)]):
         named = [size for size in side if size in free]
@@ -239,7 +239,7 @@ def _may_fold(before: str, after: str) -> bool:
     So the rows and columns of patches are as many as the model has places for, where the image has the size that it was
     made for. One axis alone would have been tied to that.
     """
-    if not (before.startswith(_RESHAPE) and after.startswith(_RESHAPE)):
+    if not (before.startswith(RESHAPE) and after.startswith(RESHAPE)):
         return False
     shapes = [_left_over(text) for text in (before, after)]
     for varies, stays in itertools.permutations((0, 1)):

@@ -42,7 +42,6 @@ _RELATING = frozenset(["half", "double", "twice", "quarter", "third", "minus", "
 _MAKERS = ("__init__", "__post_init__", "setup")
 _NAME = re.compile(r"[^\W\d]\w*")
 _MULTIPLE = re.compile(r"\d+\*([^\W\d]\w*)")
-_SUM = re.compile(r"[^\W\d]\w*\+[^\W\d]\w*")
 
 
 @dataclass(frozen=True)
@@ -190,8 +189,10 @@ def explain_tie(tie: Tie, signature: CallSignature, sizes: Sizes) -> Assumption:
         for each in written_relations(signature.function)
     ):
         is_said = True  # a quotient that is written is one of sizes that can be divided
-    if not is_said and _SUM.fullmatch(text) and {name, *_NAME.findall(text)} <= signature.features():
-        return Assumption("tie", name, text, "alias")  # what is joined along its features has those of both
+    others = {*_NAME.findall(text)} - {name}
+    if not is_said and len(others) > 1:
+        # What is joined has the items of both, what is flattened those of all: no claim tells that from the name.
+        return Assumption("tie", name, text, "alias")
     return Assumption("tie", name, text, "written" if is_said else "invented")
 
 
