@@ -151,6 +151,19 @@ def test_what_waited_where_a_worker_ended_is_not_given_up(project: Path, cluster
     assert found.tests.ok == 28
 
 
+def test_code_sees_the_environment_of_a_local_run(project: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dask gives its own workers variables, such as one that makes malloc slow."""
+    for name in ("OMP_NUM_THREADS", "MALLOC_TRIM_THRESHOLD_"):
+        monkeypatch.delenv(name, raising=False)
+    (project / "tests" / "test_environment.py").write_text(
+        "import os\n\n\ndef test_environment():\n"
+        '    raise RuntimeError(sorted({"MALLOC_TRIM_THRESHOLD_", "OMP_NUM_THREADS"} & set(os.environ)))\n'
+    )
+    found = report(executor=address(cluster))
+    assert found == report()
+    assert "OMP_NUM_THREADS" not in found
+
+
 def test_a_cluster_that_all_workers_leave_is_waited_for_once(
     project: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

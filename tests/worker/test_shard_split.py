@@ -37,9 +37,15 @@ def test_of_what_nobody_measured_the_median_is_assumed() -> None:
 
 def test_tests_of_one_file_stay_together_and_large_files_do_not() -> None:
     small = [f"test:a{number}.py::test_x[{size}]" for number in range(32) for size in range(4)]
-    parts = split_keys(small, {}, 4)
+    parts = split_keys(small, dict.fromkeys(small, 1.0), 4)
     assert [len(part) for part in parts] == [32] * 4
     assert all(len({key.partition("::")[0] for key in part}) == 8 for part in parts)
     large = [f"test:a.py::test_x[{size}]" for size in range(128)]
-    assert [len(part) for part in split_keys(large, {}, 4)] == [32] * 4
-    assert all(len(part) == 1 for part in split_keys(large, {}, 128))
+    assert [len(part) for part in split_keys(large, dict.fromkeys(large, 1.0), 4)] == [32] * 4
+    assert all(len(part) == 1 for part in split_keys(large, dict.fromkeys(large, 1.0), 128))
+
+
+def test_of_files_that_nobody_measured_each_shard_takes_a_part() -> None:
+    tests = [f"test:a{number}.py::test_x[{size}]" for number in range(3) for size in range(8)]
+    for part in split_keys(tests, {}, 4):
+        assert [sum(f"a{number}.py" in key for key in part) for number in range(3)] == [2, 2, 2]

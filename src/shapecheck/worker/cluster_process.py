@@ -19,7 +19,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -75,10 +75,10 @@ class _KeptProcess:
 
 
 class ProcessKeeper:
-    """The processes of one run on one machine, as many as it does tasks at a time."""
+    """The processes of one run on one machine, as many as it does tasks at a time, `without` these variables."""
 
-    def __init__(self, project: RemoteProject, parent: str, address: str) -> None:
-        self._project, self._parent, self._address = project, parent, address
+    def __init__(self, project: RemoteProject, parent: str, address: str, without: Container[str] = ()) -> None:
+        self._project, self._parent, self._address, self._without = project, parent, address, without
         self._lock = threading.Lock()
         self._idle: list[_KeptProcess] = []
         self._busy: list[_KeptProcess] = []
@@ -202,7 +202,7 @@ class ProcessKeeper:
                 python,
                 startup,
                 cwd=Path(cwd),
-                start=partial(spawn_process, variables=variables),
+                start=partial(spawn_process, variables=variables, without=self._without),
                 on_bug=bugs.append,
             )
         except BaseException:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Protocol
 
+import dask
 from distributed import WorkerPlugin, get_worker
 from distributed.utils import sync
 
@@ -31,12 +33,18 @@ class ProcessPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types he
 
     def setup(self, worker: DaskWorker) -> None:
         """The worker is there."""
-        self.keeper = ProcessKeeper(self.project, worker.local_directory, worker.address)
+        self.keeper = ProcessKeeper(self.project, worker.local_directory, worker.address, _variables_of_dask())
 
     def teardown(self, worker: DaskWorker) -> None:
         """The worker goes, or the run is over."""
         if self.keeper is not None:
             self.keeper.close()
+
+
+def _variables_of_dask() -> frozenset[str]:
+    """The variables of the environment that Dask gives its own workers, such as how malloc is to save memory."""
+    given: dict[str, object] = dask.config.get("distributed.nanny.pre-spawn-environ", {})
+    return frozenset(name for name, value in given.items() if os.environ.get(name) == str(value))
 
 
 def run_request(name: str, task: str, state: str, history: tuple[str, ...], request: str, lasting: bool) -> str:

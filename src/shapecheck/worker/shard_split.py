@@ -23,14 +23,16 @@ class Shard:
 def split_keys(keys: Sequence[str], durations: Mapping[str, float], total: int) -> tuple[frozenset[str], ...]:
     """The keys that each of `total` shards takes, the same for the same arguments: each key in exactly one part.
 
-    What nobody has measured counts as the median of what was, so that without any measurement all count alike. Tests
-    of one file stay together, as far as that leaves the parts alike: they call the same functions, which each shard
-    that sees them has to evaluate with free sizes. What takes longest comes first, each to the shard that has least.
+    What nobody has measured counts as the median of what was, so that without any measurement all count alike. With
+    some, tests of one file stay together, as far as that leaves the parts alike: they call the same functions, which
+    each shard that sees them has to evaluate with free sizes. What takes longest comes first, each to the shard that
+    has least.
     """
     known = [durations[key] for key in keys if key in durations]
     usual = statistics.median(known) if known else 1.0
     seconds = {key: durations.get(key, usual) for key in keys}
-    groups = _group(seconds, sum(seconds.values()) / total * _LARGEST_GROUP)
+    # Where nobody knows which files take long, a part of each is the best guess.
+    groups = _group(seconds, sum(seconds.values()) / total * _LARGEST_GROUP if known else 0.0)
     loads = [(0.0, 0)] * total
     parts: list[set[str]] = [set() for _ in range(total)]
     for group in sorted(groups, key=lambda each: -sum(seconds[key] for key in each)):  # equal ones as they come

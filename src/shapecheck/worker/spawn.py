@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -46,12 +46,24 @@ class SpawnedProcess(subprocess.Popen[bytes]):
     mark = ""
 
 
-def spawn_process(python: str, cwd: Path, variables: Mapping[str, str] | None = None) -> Process:
-    """A process that is started by itself; `variables` of the environment are as whoever asks has them elsewhere."""
+def spawn_process(
+    python: str, cwd: Path, variables: Mapping[str, str] | None = None, without: Container[str] = ()
+) -> Process:
+    """A process that is started by itself.
+
+    `variables` of the environment are as whoever asks has them elsewhere; it is `without` those that this process alone
+    was given.
+    """
     pipe, mark = subprocess.PIPE, new_mark()
     command = [python, "-X", "faulthandler", str(BOOTSTRAP)]
     process = SpawnedProcess(
-        command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=cwd, env=environment(mark, variables), start_new_session=True
+        command,
+        stdin=pipe,
+        stdout=pipe,
+        stderr=pipe,
+        cwd=cwd,
+        env=environment(mark, variables, without),
+        start_new_session=True,
     )
     process.mark = mark
     return process
@@ -67,9 +79,9 @@ def kill_group(process: Process) -> None:
     end_leftovers(process.mark)
 
 
-def environment(mark: str, variables: Mapping[str, str] | None = None) -> dict[str, str]:
+def environment(mark: str, variables: Mapping[str, str] | None = None, without: Container[str] = ()) -> dict[str, str]:
     """The user's environment, with JAX on a CPU of several devices, and runtime checks off."""
-    base = {**os.environ, **(variables or {})}
+    base = {**{name: value for name, value in os.environ.items() if name not in without}, **(variables or {})}
     return {
         **base,
         **marked_environment(mark),
