@@ -422,6 +422,20 @@ def test_a_result_that_an_argument_turns_into_another_accuses_nobody(read, descr
 
 
 @pytest.mark.parametrize(
+    ("description", "sure"),
+    [
+        ("An array of vectors of shape (n, d).", False),
+        ("A tensor of rotation matrices with shape (n, d).", False),
+        ("An array of shape (n, d).", True),
+        ("A batch of images of shape (n, d).", True),
+    ],
+)
+def test_the_shape_of_vectors_may_be_that_of_one_of_them(read, description, sure) -> None:
+    source = RESULTS.format(description, "return x @ y.T").replace("(x)", "(x, y, diag=False)", 1)
+    assert [(claim.spec, claim.sure) for claim in read(source).claims] == [("n d", sure)]
+
+
+@pytest.mark.parametrize(
     ("description", "expected"),
     [
         ("tuple: `(row, col)` of the first one.", []),

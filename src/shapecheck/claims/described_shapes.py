@@ -82,6 +82,12 @@ _OF_EACH = re.compile(
     r"(?:of|with|having)\s+(?:the\s+)?$",
     re.IGNORECASE,
 )
+# "An array of vectors of shape (n,)" may have the axes of one of them, or those of all.
+_OF_ONE = re.compile(
+    r"\b(?:array|ndarray|tensor|collection|set|ensemble)s?\s+of\s+(?:[\w-]+\s+){0,2}(?:vectors|matrices|tensors|arrays)\s+"
+    r"(?:of|with|having)\s+(?:the\s+)?$",
+    re.IGNORECASE,
+)
 _RESPECTIVELY = re.compile(r"\brespectively\b")
 _OR_NONE = re.compile(
     r"^[\s`]*(?:(?:[\w.]+\s+)?(?:nd)?(?:array|tensor|matrix|vector)\s+)?(?:\(?optional\)?|or\s+`*None`*)", re.IGNORECASE
@@ -414,6 +420,7 @@ def _of_value(
     if is_return and aside is not None and elements and all(elements) and aside.group(1) not in elements:
         return  # "For the caller's `x` (shape (b, t)), ..." is not about what is returned
     near = len(_QUOTED.sub("x", before).split()) <= _LONG_WAY
+    near &= _OF_ONE.search(text[: _marker_start(text, segments[0])]) is None
     plainly = near and not _SELDOM.search(before) and not _SELDOM.search(after) and not leaves_axes_out(after)
     for segment in segments:
         for bracket in segment.shapes:
