@@ -922,6 +922,19 @@ PACKAGES = (
     ),
     Package(name="xpcsjax", repository="https://github.com/imewei/xpcsjax", origin="b810d8577a", checked="xpcsjax"),
     Package(
+        name="foundry",
+        repository="https://github.com/foundry-ai/foundry",
+        origin="28fd2febb8",
+        checked="packages",
+    ),
+    Package(name="splax", repository="https://github.com/learnsyslab/splax", origin="3272cc5c41", checked="splax"),
+    Package(
+        name="multi_modal_transformers_TokenMerge",
+        repository="https://github.com/maggieHao/multi_modal_transformers_TokenMerge",
+        origin="00aeb82671",
+        checked="multi_modal_transformers",
+    ),
+    Package(
         name="sfincs_jax",
         repository="https://github.com/uwplasma/sfincs_jax",
         origin="d1b2ce4e13",
