@@ -94,13 +94,13 @@ def _varying_axes(outcome: TrialOutcome, other: TrialOutcome) -> Iterator[tuple[
 
 
 def _sizes(outcome: TrialOutcome) -> dict[str, int]:
-    """The sizes of the free names of a run, and the integers of the call."""
+    """The sizes of the free names of a run, and the integers of the call that may be some."""
     if outcome.bound_call is None:
         return {}
     ties = dict(outcome.trial.substitution.ties)
     free = {n: int(text) for n, text in outcome.bound_call.chosen if text.isdigit() and n not in (*UNNAMED, *ties)}
     integers = {n: outcome.bound_call.integers[n] for n in sorted(outcome.bound_call.arguments)}
-    return {**integers, **free}
+    return {name: size for name, size in {**integers, **free}.items() if size > 0}
 
 
 def _expressions(numbers: _Pair, names: Sequence[_Term]) -> Iterator[str]:
