@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import importlib.util
 from collections import Counter
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from shapecheck.commands.check import check
+from shapecheck.config import load
 from shapecheck.model import TestCounts
 
 HEAD = """
@@ -650,3 +653,24 @@ def test_what_is_found_does_not_depend_on_the_number_of_workers(folder, check_te
     assert report.entries == folder.report.entries
     assert (report.summary, report.tests) == (folder.report.summary, folder.report.tests)
     assert report.functions == folder.report.functions
+
+
+@pytest.mark.parametrize(
+    ("variables", "options"),
+    [({"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}, ""), ({}, "-p no:xdist -p no:hypothesispytest -p no:jaxtyping")],
+)
+def test_plugins_that_are_installed_and_left_out_are_no_hindrance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], options: str
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    config = f"[tool.shapecheck]\ncache = false\n[tool.pytest.ini_options]\naddopts = '{options}'\n"
+    (tmp_path / "pyproject.toml").write_text(config)
+    (tmp_path / "m.py").write_text("def f(x):\n    return x.T  # (b, d)\n")
+    (tmp_path / "test_m.py").write_text(
+        "import jax.numpy as jnp\nimport m\n\ndef test_it():\n    m.f(jnp.ones((3, 4)))\n"
+    )
+    report = check([tmp_path / "m.py"], load([tmp_path]))
+    assert report.tests is not None
+    assert (report.tests.ok, report.tests.problems) == (1, ())

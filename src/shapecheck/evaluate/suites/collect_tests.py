@@ -27,7 +27,7 @@ NoteBug = Callable[[BaseException], None]
 
 # What plugins that are installed must leave undone: another process, a report, a clock or an order of their own.
 _QUIET: Mapping[str, Sequence[str]] = {
-    "xdist": ("-n", "0"),
+    "xdist": ("--numprocesses=0",),
     "pytest_cov": ("--no-cov",),
     "jaxtyping": ("--jaxtyping-packages=",),
     "benchmark": ("--benchmark-disable",),
@@ -121,6 +121,16 @@ class _CollectionPlugin:
         """Tell of an error if it is ours."""
         if is_own(error) and not isinstance(error, (CulpritImportError, TimeLimitError)):
             self._note_bug(error)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_load_initial_conftests(self, early_config: pytest.Config, args: list[str]) -> None:
+        """Take back our options of plugins that are installed and left out, as by `addopts = -p no:xdist`.
+
+        pytest would refuse to begin. Nothing of this is known before: configuration and environment may say it.
+        """
+        loaded = early_config.pluginmanager.has_plugin
+        void = {argument for name, arguments in _QUIET.items() if not loaded(name) for argument in arguments}
+        args[:] = [argument for argument in args if argument not in void or not argument.startswith("--")]
 
     def pytest_exception_interact(self, call: pytest.CallInfo[object]) -> None:
         """Look at what pytest takes for an error of a file of tests."""
