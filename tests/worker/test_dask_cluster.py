@@ -122,13 +122,13 @@ def test_a_lost_worker_changes_nothing_and_the_cluster_stays(project: Path, clus
     assert FORMATS["json"](check([Path("pkg")], config, progress=progress)) == expected
     assert begun.is_set()
     killer.join()
+
+    def names_of_ours(dask_worker: Any) -> list[str]:  # in here: a worker may not find the module of this file
+        return [name for name in dask_worker.plugins if name.startswith("shapecheck")]
+
     with cluster.get_client() as client:
         client.wait_for_workers(2, timeout=60)
         assert all(not names for names in client.run(names_of_ours).values())
-
-
-def names_of_ours(dask_worker: Any) -> list[str]:
-    return [name for name in dask_worker.plugins if name.startswith("shapecheck")]
 
 
 def test_what_ends_two_workers_is_not_tried_on_a_third(project: Path, cluster: Any) -> None:
