@@ -375,6 +375,13 @@ def test_names_bind_at_the_first_annotation_and_hold_for_the_later_ones() -> Non
     assert read(text, [(x, array("n", "2*d")), (y, array("d + d"))])[y] == "good"
 
 
+@pytest.mark.parametrize(("sizes", "verdict"), [((), "bad dim"), (("n",), "bad dim"), (("n", "m"), "good")])
+def test_a_value_may_have_fewer_axes_than_a_whole_shape_was_bound_to(sizes: tuple[str, ...], verdict: str) -> None:
+    text = 'def f(x: Float[Array, "*s"], y: Float[Array, "*s"]):\n    pass\n'
+    x, y = 'x Float[Array, "*s"]', 'y Float[Array, "*s"]'
+    assert read(text, [(x, array("n", "m")), (y, array(*sizes))])[y] == verdict
+
+
 def test_a_comment_behind_a_tuple_leaves_out_a_dict_in_it() -> None:
     text = "def f(x):\n    return g(x), aux  # (b, t)\n"
     losses = tree("dict", array(), array())

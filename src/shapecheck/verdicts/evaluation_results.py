@@ -357,7 +357,7 @@ def _place(spec: Spec, axis: int, axes: int) -> int | None:
     if not variadic or (axis < variadic[0] and axis < len(spec.dims)):
         return min(axis, len(spec.dims) - 1)
     place = axis - axes + len(spec.dims)
-    return place if place > variadic[-1] else None
+    return place if variadic[-1] < place < len(spec.dims) else None  # the value may have too few axes
 
 
 def _is_fraction(dim: Spec, sizes: Mapping[str, int]) -> bool:
