@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -22,7 +23,7 @@ from shapecheck.worker.fork_server import ForkServers
 PACKAGE = str(Path(shapecheck.__file__).parent)
 ERRORS = ("RuntimeError", "RecursionError", "MemoryError")
 
-_FUNCTIONS = """
+_WRONG_AND_RIGHT = """
 import functools
 import jax
 import jax.numpy as jnp
@@ -34,7 +35,8 @@ def wrong(x: Float[Array, "b d"]) -> Float[Array, "b d"]:
 
 def right(x: Float[Array, "b d"], w: Float[Array, "d k"]) -> Float[Array, "b k"]:
     return x @ w
-
+"""
+_OTHERS = """
 def fails(x: Float[Array, "b d"], w: Float[Array, "k b"]) -> Float[Array, "b"]:
     return x @ w
 
@@ -89,15 +91,25 @@ def test_wrong():
 """
 
 
+_SETTINGS = "[tool.shapecheck]\ncache = false\njobs = 1\nbudget = 600\ntimeout = 300\n"
+PROJECT = {
+    "first.py": _WRONG_AND_RIGHT + _OTHERS,
+    "model.py": _MODEL,
+    "second.py": _WRONG_AND_RIGHT,
+    "tests/test_second.py": _TEST.format(name="second"),
+}
+
+
 class Place(NamedTuple):
-    """A function of the worker's, by where its code stands."""
+    """A function of the worker's, by where its code stands, and a request of the parent's for which it runs."""
 
     file: str
     line: int
     name: str
+    request: str
 
     def __str__(self) -> str:
-        return f"{os.path.relpath(self.file, PACKAGE)}:{self.line} {self.name}"
+        return f"{os.path.relpath(self.file, PACKAGE)}:{self.line} {self.name} ({self.request})"
 
 
 Line = tuple[str, int, str]
@@ -110,6 +122,11 @@ class Outcome:
     lines: frozenset[Line]
     bugs: tuple[str, ...]
     hit: bool = True
+    stack: str = ""
+
+    def way(self) -> list[str]:
+        """The functions that the fault was raised in, innermost first."""
+        return re.findall(r", in (\S+)", self.stack)[-1:-6:-1]
 
     def wrong_files(self, before: Outcome) -> set[str]:
         """The files of which it says something else."""
@@ -130,49 +147,43 @@ class FaultRuns:
     def run(self, **plan: object) -> Outcome:
         """Check the project, with this plan."""
         self.plan.write_text(json.dumps(plan)) if plan else self.plan.unlink(missing_ok=True)
+        stack = self.plan.with_suffix(".stack")
+        stack.unlink(missing_ok=True)
         with contextlib.chdir(self.folder):
             report = check([self.folder], load([self.folder]))
-        return Outcome(frozenset(_lines(report)), report.bugs, hit=not self.plan.exists())
+        way = stack.read_text() if stack.exists() else ""
+        return Outcome(frozenset(_lines(report)), report.bugs, hit=not self.plan.exists(), stack=way)
 
     def functions(self) -> list[Place]:
         """All functions of ours that run in the worker while the project is checked."""
         record = self.plan.with_name("functions.jsonl")
         record.write_text("")
-        self.run(record=str(record), package=PACKAGE)
+        self.run(record=str(record))
         found = {Place(*json.loads(line)) for line in record.read_text().splitlines()}
         return sorted(place for place in found if not place.name.startswith("<"))
 
     def with_fault(self, place: Place, error: str) -> Outcome:
         """Check it while this function raises, once."""
-        return self.run(function=[place.file, place.line], error=error)
+        return self.run(function=[place.file, place.line, place.request], error=error)
 
 
 @contextlib.contextmanager
-def fault_runs(folder: Path) -> Iterator[FaultRuns]:
-    """Write the project, and start the server of its workers."""
+def fault_runs(folder: Path, files: Mapping[str, str] = PROJECT) -> Iterator[FaultRuns]:
+    """Write a project, and start the server of its workers."""
     project = folder / "project"
-    for name, text in _files().items():
+    for name, text in {**files, "pyproject.toml": _SETTINGS}.items():
         file = project / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
     plan = folder / "fault.json"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SHAPECHECK_FAULT", str(plan))
+        patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # their import is the longest part of a run
         patch.setenv("PYTHONPATH", str(Path(PACKAGE).parent))
         patch.setattr(fork_server, "BOOTSTRAP", Path(__file__).with_name("fault_worker.py"))
         with ForkServers() as servers:
             patch.setattr(worker_client, "spawn_process", servers.start)
             yield FaultRuns(project, plan)
-
-
-def _files() -> dict[str, str]:
-    return {
-        "pyproject.toml": "[tool.shapecheck]\ncache = false\njobs = 1\nbudget = 600\ntimeout = 300\n",
-        "first.py": _FUNCTIONS,
-        "model.py": _MODEL,
-        "second.py": _FUNCTIONS,
-        "tests/test_second.py": _TEST.format(name="second"),
-    }
 
 
 def _lines(report: Report) -> Iterator[Line]:
@@ -196,5 +207,6 @@ def verdict(after: Outcome, before: Outcome, error: str) -> str:
     if len(files) > 1:
         return f"changed the report of several files: {sorted(after.lines ^ before.lines)}"
     if not after.bugs and error == "RuntimeError":
-        return f"was not shown as a bug of ours: {'the report is the same' if not files else sorted(files)}"
+        said = "the report is the same" if not files else ", ".join(sorted(files))
+        return f"was not shown as a bug of ours: {said}; it was raised in {' < '.join(after.way())}"
     return "is one entry's reason" if files else "left the report as it was"
