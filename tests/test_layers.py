@@ -32,6 +32,7 @@ ORDER = (
     "comparison",
     "worker.messages",
     "evaluate.limits",
+    "evaluate.own_errors",
     "evaluate.read_only_disk",
     "evaluate.scratch_folders",
     "evaluate.leftover_processes",

@@ -19,6 +19,7 @@ import jax
 import numpy as np
 
 from shapecheck.evaluate.framework_protocol import framework_facts, loaded_frameworks, packages
+from shapecheck.evaluate.own_errors import raise_own
 
 Snapshot = dict[tuple[str, str], object]
 """Values by kind and name. What is not there has no value: a variable of the environment that is not set."""
@@ -101,7 +102,7 @@ def restore(values: Snapshot) -> None:
     """Set what has other values now, and remove what is not there."""
     now, kinds = snapshot(), _kinds()
     for kind, name in now.keys() - values.keys():
-        with contextlib.suppress(Exception):
+        with _may_be_refused():
             kinds[kind].remove(name)
     write(differences(now, values))
 
@@ -111,8 +112,19 @@ def write(values: Snapshot, kinds: Collection[str] | None = None) -> None:
     all_kinds = _kinds()
     for (kind, name), value in values.items():
         if kinds is None or kind in kinds:
-            with contextlib.suppress(Exception):  # a folder that is gone, a setting that can be made once only
+            with _may_be_refused():
                 all_kinds[kind].write(name, value)
+
+
+@contextlib.contextmanager
+def _may_be_refused() -> Iterator[None]:
+    """Around the setting of one value: its folder may be gone, its module too, or it can be set once only."""
+    try:
+        yield
+    except (OSError, AttributeError):
+        pass
+    except Exception as error:
+        raise_own(error)
 
 
 def jax_settings() -> Settings:

@@ -22,7 +22,7 @@ from typing import Any, Protocol
 import jax
 
 from shapecheck.evaluate.framework_protocol import Function, RunningModel
-from shapecheck.evaluate.inputs.trials.failure_reasons import message_of
+from shapecheck.evaluate.own_errors import message_of
 from shapecheck.evaluate.probes.recorder import Watch
 from shapecheck.evaluate.stages.jax_transforms import callers
 from shapecheck.evaluate.stages.model_paths import numbers

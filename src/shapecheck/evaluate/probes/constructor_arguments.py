@@ -136,6 +136,7 @@ def _looks(instance: object) -> object:
     try:
         leaves, structure = jax.tree_util.tree_flatten(instance)
         # Static fields are part of the structure, and the user's classes compare them.
-        return str(structure), tuple(str(leaf.shape) if is_array(leaf) else str(type(leaf)) for leaf in leaves)
+        looks = str(structure)
     except Exception:  # the user's own flattening or printing
         return None
+    return looks, tuple(str(leaf.shape) if is_array(leaf) else str(type(leaf)) for leaf in leaves)

@@ -24,6 +24,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
+from shapecheck.evaluate.own_errors import RefusalError, raise_own
 from shapecheck.worker.messages.entry_messages import AbsentImport
 
 IMPORTER: Final = "__shapecheck_imports__"
@@ -129,6 +130,7 @@ class FailedImports:
         try:
             return _import_part(wanted, module.__spec__.parent if module.__spec__ is not None else None)
         except Exception as error:
+            raise_own(error)
             why = _why(error, whole)
             top = whole.lstrip(".") if name.startswith(".") else whole.partition(".")[0]
             named = top if isinstance(error, ModuleNotFoundError) and error.name == top else whole
@@ -289,7 +291,7 @@ _EXCEPTION = re.compile(r"(Error|Exception|Warning)$")
 _DEEPEST = 16  # names behind names: who looks for the end of them finds it
 
 
-class AbsentPackageError(ImportError):
+class AbsentPackageError(ImportError, RefusalError):
     """Raised where code needs what an absent package has."""
 
 

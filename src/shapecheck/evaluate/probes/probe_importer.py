@@ -17,9 +17,11 @@ from dataclasses import dataclass
 from types import CodeType, FrameType, ModuleType
 
 from shapecheck.evaluate.global_state import GlobalState
+from shapecheck.evaluate.own_errors import RefusalError
 from shapecheck.evaluate.probes import disable_typecheckers
 from shapecheck.evaluate.probes.ast_probes import HANDLE, instrument
 from shapecheck.evaluate.probes.failed_imports import FailedImports
+from shapecheck.evaluate.probes.own_errors_in_handlers import pass_own_errors_on
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
 from shapecheck.evaluate.probes.probed_loader import ProbedLoader
 from shapecheck.evaluate.probes.recorder import Recorder
@@ -30,7 +32,7 @@ from shapecheck.worker.messages.entry_messages import AbsentImport
 from shapecheck.worker.messages.plans import ModulePlan
 
 
-class CulpritImportError(ImportError):
+class CulpritImportError(ImportError, RefusalError):
     """Raised in place of a module whose import ended an earlier worker process."""
 
 
@@ -272,7 +274,7 @@ class PlannedFile:
         """The source with probes around the planned sites."""
         importer, plan = self.importer, self.plan
         _note_lines(plan.file, source)
-        tree = instrument(source, plan.file, plan.scopes, plan.sites)
+        tree = pass_own_errors_on(instrument(source, plan.file, plan.scopes, plan.sites))
         tree = importer.failed_imports.replace_in(tree, plan.file)
         self._name_probes(names)
         return with_steps(tree) if importer.steps is not None and importer.is_test(plan.file) else tree

@@ -11,6 +11,7 @@ from types import FrameType, GeneratorType
 import jax
 
 from shapecheck.evaluate.framework_protocol import packages
+from shapecheck.evaluate.own_errors import raise_own
 from shapecheck.evaluate.probes.ast_probes import HANDLE
 from shapecheck.evaluate.probes.constructor_arguments import Construction
 from shapecheck.evaluate.probes.declared_methods import DeclaredMethods
@@ -84,6 +85,12 @@ class ModuleProbe:
         error = sys.exc_info()[1]
         if error is not None:
             self.recorder.listener.on_failure(opened, error)
+
+    def pass_own_error_on(self) -> None:
+        """Raise the error that a handler of the user's handles now, if it is ours."""
+        error = sys.exc_info()[1]
+        if error is not None:
+            raise_own(error)
 
     def leave(self, opened: OpenCall) -> None:
         """Note that a call is over."""

@@ -11,11 +11,12 @@ from contextlib import AbstractContextManager
 import jax
 
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
-from shapecheck.evaluate.inputs.trials.failure_reasons import explain, is_own, message_of, trace_of
+from shapecheck.evaluate.inputs.trials.failure_reasons import explain, trace_of
 from shapecheck.evaluate.inputs.trials.later_variables import LaterArgument, make_more
 from shapecheck.evaluate.inputs.trials.size_assignment import SMALLEST, Multiples, UnknownSizeError, with_multiples
 from shapecheck.evaluate.inputs.trials.trial import BoundCall, CallSpec, Trial, TrialOutcome
 from shapecheck.evaluate.limits import Stopwatch, TimeLimitError
+from shapecheck.evaluate.own_errors import is_own, message_of
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.user_caches import forget
 

@@ -19,10 +19,11 @@ from shapecheck.evaluate.inputs.project.user_examples import ExampleError
 from shapecheck.evaluate.inputs.synthesis.call_builder import CallBuilder
 from shapecheck.evaluate.inputs.trials import abstract_call
 from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall, force
-from shapecheck.evaluate.inputs.trials.failure_reasons import explain, is_own
+from shapecheck.evaluate.inputs.trials.failure_reasons import explain
 from shapecheck.evaluate.inputs.trials.size_assignment import InventedSizes
 from shapecheck.evaluate.inputs.trials.trial import CallSpec, Trial
 from shapecheck.evaluate.limits import TimeLimitError
+from shapecheck.evaluate.own_errors import is_own
 from shapecheck.evaluate.search.attempts import under
 from shapecheck.evaluate.session.target_calls import call_spec, describe_refusal
 from shapecheck.evaluate.session.target_context import USER_ERRORS, ArgumentRecorder, TargetContext

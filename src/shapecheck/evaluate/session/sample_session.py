@@ -20,10 +20,11 @@ from shapecheck.evaluate.inputs.project.entries import is_model, nearest
 from shapecheck.evaluate.inputs.project.user_examples import ExampleError
 from shapecheck.evaluate.inputs.synthesis.call_builder import CallBuilder
 from shapecheck.evaluate.inputs.synthesis.construct_models import Models
-from shapecheck.evaluate.inputs.trials.failure_reasons import explain, is_own, kind_of
+from shapecheck.evaluate.inputs.trials.failure_reasons import explain, kind_of
 from shapecheck.evaluate.inputs.trials.size_assignment import InventedSizes
 from shapecheck.evaluate.inputs.trials.trial import CallSpec, Trial
 from shapecheck.evaluate.limits import TimeLimitError
+from shapecheck.evaluate.own_errors import is_own
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.search.attempts import under
 from shapecheck.evaluate.session.target_calls import call_spec, describe_refusal, with_batches

@@ -35,8 +35,9 @@ from shapecheck.evaluate.inputs.project.user_examples import (
 from shapecheck.evaluate.inputs.synthesis.call_builder import CallBuilder
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trials.abstract_call import build
-from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, is_own, kind_of
+from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, kind_of
 from shapecheck.evaluate.inputs.trials.trial import CallSpec
+from shapecheck.evaluate.own_errors import is_own
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.stages.debug_batch import batch, by_name

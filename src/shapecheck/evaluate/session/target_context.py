@@ -15,10 +15,11 @@ from shapecheck.evaluate.inputs.synthesis.construct_models import Models
 from shapecheck.evaluate.inputs.synthesis.made_integers import DEFAULTS_FIRST
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall
-from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, is_own
+from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error
 from shapecheck.evaluate.inputs.trials.size_assignment import InventedSizes, UnknownSizeError
 from shapecheck.evaluate.inputs.trials.trial import CallSpec
 from shapecheck.evaluate.limits import TimeLimitError
+from shapecheck.evaluate.own_errors import is_own
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder, Watch
 from shapecheck.evaluate.search.entry_search import EntrySearch

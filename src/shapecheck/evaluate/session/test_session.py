@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import jax
 
 from shapecheck.evaluate.global_state import configuration_kinds, differences, jax_settings, set_jax_settings, write
-from shapecheck.evaluate.inputs.trials.failure_reasons import is_own, kind_of
+from shapecheck.evaluate.inputs.trials.failure_reasons import kind_of
+from shapecheck.evaluate.own_errors import is_own
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.tolerate_concrete import BUG, Steps

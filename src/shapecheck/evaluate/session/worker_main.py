@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import queue
 import socket
@@ -165,9 +164,10 @@ def _listen(commands: BinaryIO, inbox: queue.Queue[object], mark: str) -> None:
     for message in _messages(commands):
         inbox.put(message)
     # The parent is gone: nobody wants an answer, whatever the user's code is doing.
-    with contextlib.suppress(Exception):
+    try:
         end_leftovers(mark)
-    os._exit(0)
+    finally:
+        os._exit(0)
 
 
 def _messages(commands: BinaryIO) -> Iterator[object]:

@@ -18,13 +18,14 @@ import jax
 
 from shapecheck.evaluate.framework_protocol import is_abstract
 from shapecheck.evaluate.global_state import GlobalState, differences, jax_settings
-from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, is_own, line_in
+from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, line_in
 from shapecheck.evaluate.jax_internals import has_computed, keep_own_traces
 from shapecheck.evaluate.limits import TimeLimitError
+from shapecheck.evaluate.own_errors import raise_own
 from shapecheck.evaluate.probes import disable_typecheckers
 from shapecheck.evaluate.probes.ast_probes import HANDLE
 from shapecheck.evaluate.probes.monkeypatch import is_in_place, subclasses
-from shapecheck.evaluate.probes.probe_importer import CulpritImportError, PlanImporter
+from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.user_caches import let_pass_unhashable
 from shapecheck.evaluate.process_damage import ProcessDamage
@@ -242,8 +243,7 @@ class WorkerSession:
         except TimeLimitError:
             raise
         except BaseException as error:  # a module body may raise anything
-            if is_own(error) and not isinstance(error, CulpritImportError):
-                raise
+            raise_own(error)
             line = line_in(error, plan.file)
             return ImportedModule(error=describe_error(error), line=line)
         finally:
@@ -267,10 +267,12 @@ class WorkerSession:
         try:
             for name in names:
                 module, _, part = name.partition(":")
-                with contextlib.suppress(Exception, SystemExit):
+                try:
                     loaded = importlib.import_module(module)
                     if part and not hasattr(loaded, part):
                         importlib.import_module(f"{module}.{part}")
+                except (Exception, SystemExit) as error:
+                    raise_own(error)
         finally:
             with contextlib.suppress(OSError):
                 os.chdir(self.importer.cwd)

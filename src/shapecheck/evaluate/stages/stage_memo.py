@@ -25,7 +25,7 @@ import jax
 import numpy as np
 
 from shapecheck.evaluate.framework_protocol import is_state, is_wrapper, pytree_classes
-from shapecheck.evaluate.inputs.trials.failure_reasons import is_own
+from shapecheck.evaluate.own_errors import is_own
 from shapecheck.evaluate.probes.monkeypatch import patch_attribute, subclasses
 from shapecheck.evaluate.probes.recorder import Recorder, Watch
 from shapecheck.evaluate.probes.vmap_axes import VmapFrames, is_mapped_within, mapped_axes

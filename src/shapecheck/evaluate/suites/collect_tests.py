@@ -18,9 +18,9 @@ import pytest
 
 from shapecheck.evaluate.global_state import GlobalState
 from shapecheck.evaluate.inputs.project.entries import code_names, code_of
-from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, is_own
+from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error
 from shapecheck.evaluate.limits import TimeLimitError, time_limit
-from shapecheck.evaluate.probes.probe_importer import CulpritImportError
+from shapecheck.evaluate.own_errors import is_own
 from shapecheck.worker.messages.suite_messages import TestLimits, TestPlan
 
 NoteBug = Callable[[BaseException], None]
@@ -80,8 +80,9 @@ def collect(
     """
     plugin = _CollectionPlugin(serve, limits, only, global_state, note_bug)
     os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = os.path.join(scratch, "hypothesis")
+    arguments = [*_arguments(scratch), *paths]
     try:
-        status = pytest.main([*_arguments(scratch), *paths], plugins=[plugin])
+        status = pytest.main(arguments, plugins=[plugin])
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # of a plugin, a conftest file, or a closed stream
         plugin.note_own(error)
         if not plugin.served:
@@ -119,7 +120,7 @@ class _CollectionPlugin:
 
     def note_own(self, error: BaseException) -> None:
         """Tell of an error if it is ours."""
-        if is_own(error) and not isinstance(error, (CulpritImportError, TimeLimitError)):
+        if is_own(error) and not isinstance(error, TimeLimitError):
             self._note_bug(error)
 
     @pytest.hookimpl(tryfirst=True)

@@ -13,8 +13,9 @@ from typing import Literal
 import jax
 
 from shapecheck.evaluate.inputs.project.user_examples import ExampleError
-from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, explain, is_own
+from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, explain
 from shapecheck.evaluate.limits import TimeLimitError, time_limit
+from shapecheck.evaluate.own_errors import is_own
 from shapecheck.evaluate.probes.ast_probes import HANDLE, instrument
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe

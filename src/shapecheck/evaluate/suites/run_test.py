@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import unittest
 from collections.abc import Callable, Iterator
@@ -12,8 +11,9 @@ import jax
 import pytest
 
 from shapecheck.evaluate.global_state import GlobalState, Snapshot, differences, snapshot
-from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, explain, is_own, message_of, steady
+from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, explain, steady
 from shapecheck.evaluate.limits import TimeLimitError, time_limit
+from shapecheck.evaluate.own_errors import is_own, message_of, raise_own
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.tolerate_concrete import Steps
 from shapecheck.evaluate.probes.user_caches import forget
@@ -122,8 +122,10 @@ class TestRunner:
 
 def _renew(item: Any) -> None:
     """End the fixtures of earlier tests that this one does not share, and make the test new if it ran before."""
-    with contextlib.suppress(Exception):  # how others' fixtures end says nothing of this test
+    try:
         item.session._setupstate.teardown_exact(item)
+    except Exception as error:  # how others' fixtures end says nothing of this test
+        raise_own(error)
     if hasattr(item, "_initrequest"):
         item._initrequest()
 

@@ -19,6 +19,7 @@ import jax
 import numpy as np
 
 from shapecheck.evaluate.limits import TimeLimitError
+from shapecheck.evaluate.own_errors import raise_own
 from shapecheck.shapes import Spec, SpecError, is_kauldron, jaxtyping_class, jaxtyping_texts, parse_spec
 
 
@@ -54,14 +55,15 @@ def _import_name(statement: ast.Import | ast.ImportFrom, alias: ast.alias, packa
     try:
         if isinstance(statement, ast.Import):
             module = importlib.import_module(alias.name)
-            return module if alias.asname else sys.modules[alias.name.partition(".")[0]]
+            return module if alias.asname else sys.modules.get(alias.name.partition(".")[0])
         source = importlib.import_module("." * statement.level + (statement.module or ""), package or None)
         if hasattr(source, alias.name):
             return getattr(source, alias.name)
         return importlib.import_module(f"{source.__name__}.{alias.name}")
     except TimeLimitError:
         raise
-    except Exception:  # stubs that exist for type checkers only; or a module whose import raises anything
+    except Exception as error:  # stubs that exist for type checkers only; or a module whose import raises anything
+        raise_own(error)
         return None
 
 

@@ -20,6 +20,7 @@ from shapecheck.evaluate.framework_protocol import (
 )
 from shapecheck.evaluate.inputs.facts.own_signature import with_own_signature
 from shapecheck.evaluate.inputs.facts.runtime_annotations import own_annotations
+from shapecheck.evaluate.own_errors import raise_own
 from shapecheck.evaluate.probes.ast_probes import HANDLE
 from shapecheck.evaluate.probes.failed_imports import StandIn
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
@@ -137,7 +138,10 @@ def resolve(module: ModuleType, scopes: Sequence[Scope], scope: Scope) -> Any:
             return value  # an absent package's decorator was to make it: whoever calls it is told which
     try:
         return with_own_signature(value, names[-1]) if scope.kind == "function" else value
-    except Exception:  # what stands there raises wherever it is looked at, as a dead `weakref.proxy` does
+    except ReferenceError:  # a dead `weakref.proxy` raises it wherever it is looked at
+        return None
+    except Exception as error:  # what stands there may be of a class that raises anything
+        raise_own(error)
         return None
 
 

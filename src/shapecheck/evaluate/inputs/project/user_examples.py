@@ -12,8 +12,9 @@ import jax
 from shapecheck.evaluate.inputs.facts import name_hints
 from shapecheck.evaluate.inputs.facts.runtime_annotations import ArrayType, annotation_of, array_type, signature_of
 from shapecheck.evaluate.inputs.project.entries import nearest
-from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, is_own
+from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error
 from shapecheck.evaluate.limits import TimeLimitError
+from shapecheck.evaluate.own_errors import is_own
 from shapecheck.shapes import DTYPES, SpecError, comment_dtype, parse_comment_dims, parse_spec, print_spec
 
 _KEY = "Key"  # to jaxtyping

@@ -55,9 +55,10 @@ from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthes
 from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall, is_plain_leaf
 from shapecheck.evaluate.inputs.trials.choices import AS_MADE, OTHERWISE, ArgumentChoices, Keys, axes_text
 from shapecheck.evaluate.inputs.trials.later_variables import LaterArgument
+from shapecheck.evaluate.own_errors import raise_own
 from shapecheck.model import DocstringHint
 from shapecheck.model.parameter_parts import Part, entries_of
-from shapecheck.shapes import AnyDim, parse_spec
+from shapecheck.shapes import AnyDim, SpecError, parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
 _PLAIN_TYPES: Final[Mapping[str, type]] = {each.__name__: each for each in (bool, float, int, str)}  # of docstrings
@@ -204,7 +205,10 @@ class ArgumentSources:
         try:
             call = self._instances.made_by_method(owner.model, maker, name)
             made = owner.build(call)
-        except Exception:  # of the user's code, or nothing says what the method takes
+        except (CannotSynthesiseError, SpecError):  # nothing says what the method takes
+            return MISSING
+        except Exception as error:  # of the user's code
+            raise_own(error)
             return MISSING
         self._values.invent("value", name, f"what {maker.function.__name__}() makes")
         return made if all(map(is_plain_leaf, jax.tree_util.tree_leaves(made))) else call

@@ -18,9 +18,10 @@ from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthes
 from shapecheck.evaluate.inputs.trials import abstract_call
 from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall
 from shapecheck.evaluate.inputs.trials.choices import ArgumentChoices, Choices, Keys
-from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, is_own, kind_of, trace_of
+from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, kind_of, trace_of
 from shapecheck.evaluate.inputs.trials.size_assignment import CONSTRUCTOR_VARIANT, InventedSizes, SizeAssignment
 from shapecheck.evaluate.limits import TimeLimitError
+from shapecheck.evaluate.own_errors import is_own
 from shapecheck.evaluate.probes.failed_imports import AbsentPackageError
 from shapecheck.evaluate.probes.recorder import RecordedPart, Recorder
 from shapecheck.model import DocstringHint

@@ -18,6 +18,7 @@ from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthes
 from shapecheck.evaluate.inputs.trials import abstract_call
 from shapecheck.evaluate.inputs.trials.choices import is_length_key
 from shapecheck.evaluate.inputs.trials.size_assignment import UnknownSizeError
+from shapecheck.evaluate.own_errors import raise_own
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.shapes import SpecError
 
@@ -61,6 +62,7 @@ class LaterResults:
         try:
             abstract_call.run_by(_with_zeros, function, *args, **kwargs)
         except Exception as error:  # of the user's code
+            raise_own(error)
             self._recorder.interrupt(error)
 
     def _arguments(self, function: FunctionType) -> tuple[Sequence[object], dict[str, object]]:

@@ -20,10 +20,10 @@ from shapecheck.evaluate.inputs.facts.body_shapes import axis_name
 from shapecheck.evaluate.inputs.facts.runtime_annotations import annotation_of, array_type
 from shapecheck.evaluate.inputs.facts.signature_facts import field_sizes
 from shapecheck.evaluate.inputs.trials import abstract_call
-from shapecheck.evaluate.inputs.trials.failure_reasons import is_own
 from shapecheck.evaluate.inputs.trials.size_assignment import SizeAssignment
 from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec, CallSignature
 from shapecheck.evaluate.inputs.trials.trial import BoundCall, CallSpec, Trial
+from shapecheck.evaluate.own_errors import is_own
 from shapecheck.evaluate.probes.describe_value import is_array, is_size
 from shapecheck.model import Assumption
 from shapecheck.shapes import Bindings, FixedDim, NamedDim, Spec, SpecError, is_variadic, match, parse_spec

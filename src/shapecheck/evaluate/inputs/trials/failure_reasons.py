@@ -9,8 +9,6 @@ import linecache
 import os
 import re
 import tempfile
-import traceback
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from types import FrameType
 
@@ -18,11 +16,9 @@ import jax
 import numpy as np
 
 from shapecheck.evaluate.framework_protocol import loaded_frameworks, packages
-from shapecheck.evaluate.inputs.trials.size_assignment import UnknownSizeError
 from shapecheck.evaluate.jax_internals import VALUE_WORDS, is_machinery, public_name
-from shapecheck.evaluate.limits import ReadOnlyError, TimeLimitError
+from shapecheck.evaluate.own_errors import frames_of, message_of
 from shapecheck.evaluate.probes.describe_value import describe, is_array
-from shapecheck.evaluate.probes.failed_imports import AbsentPackageError
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.model import ArrayValue, Failure, Frame
 from shapecheck.model.observation import FailureKind
@@ -52,24 +48,13 @@ _TRACED_SIZE = re.compile(r"sequences of concrete values of integer type, got .*
 _TRACER = re.compile(r"\b\w*Tracer\b")
 _TRACED = re.compile(r"traced array with shape (\S+?)\.?(?:\s|$)")
 _ARRAY_LIBRARIES = ("jax", "jaxlib", "numpy")
-_LONGEST = 100_000  # characters of a message that are looked at
 _LONGEST_LINE = 1000  # characters of one of its lines
 _LONGEST_NAME = 100  # characters of an exception's name
-_RECURSION = 20  # turns of a function that recurs; others stand in a traceback a few times at most
-# What users' tests call raises in their name.
-_CALLED_BY_TESTS = ("shapecheck.evaluate.live.shapes_fixture", "shapecheck.evaluate.live.signature_check")
-# Its functions that stand in the place of methods of JAX's own.
-_CONSTANTS = "shapecheck.evaluate.probes.constant_values"
-_PASSING_ON = frozenset({"process_and_note", "value_of", "method"})
-_CALLING = frozenset({"invoke", "call", "called", "run", "traced", "force", "under", "initialise"})
 _REMEDIES = {
     "MemoryError": " (--memory sets the limit)",
     "SystemExit": ' (guard what shall not run on import with `if __name__ == "__main__":`)',
 }
 _MORE_DEVICES = " (XLA_FLAGS=--xla_force_host_platform_device_count=N in the environment lets the checker have N)"
-_UNFIT = re.compile(
-    r"(<lambda>|\w+)\S*\(\) (?:missing|takes|got an unexpected|got multiple|got some|should return None)"
-)
 _FOLDER = r"[^\s'\"]*/shapecheck-(?:\d+-\d*-)?[a-z0-9_]{8}(?:/\d+)?/"  # of ours
 _TEMPORARY = re.escape(os.path.join(tempfile.gettempdir(), tempfile.gettempprefix()))
 _BY_CHANCE = (
@@ -86,7 +71,7 @@ _VALUE_TYPES = frozenset({"InconclusiveDimensionOperation", "UnexpectedDimVar", 
 
 def explain(error: BaseException, recorder: Recorder) -> Failure:
     """The failure behind `error`, with the deepest line of the user's code that it came through."""
-    frames = _frames(error)
+    frames = frames_of(error)
     for file in {frame.f_code.co_filename for frame, _ in frames}:
         recorder.meet(file)
     users = [(f, line) for f, line in frames if f.f_code.co_filename in recorder.paths]
@@ -113,7 +98,7 @@ def explain(error: BaseException, recorder: Recorder) -> Failure:
 
 def trace_of(error: BaseException, recorder: Recorder) -> tuple[int, ...]:
     """The lines of the user's code that an error came through, outermost first."""
-    return tuple(line for frame, line in _frames(error) if frame.f_code.co_filename in recorder.paths)
+    return tuple(line for frame, line in frames_of(error) if frame.f_code.co_filename in recorder.paths)
 
 
 def _assertion(frame: FrameType, line: int) -> str:
@@ -124,17 +109,7 @@ def _assertion(frame: FrameType, line: int) -> str:
 
 def kind_of(error: BaseException) -> str:
     """As in `Failure.kind`, where it does not matter whose code raised it."""
-    return str(_kind(error, _frames(error), {}))
-
-
-def message_of(error: BaseException) -> str:
-    """The message of an exception, or its begin; nothing where the user's own way to make it raises another one."""
-    try:
-        return str(error)[:_LONGEST]
-    except TimeLimitError:
-        raise
-    except BaseException:  # `__str__` is the user's code
-        return ""
+    return str(_kind(error, frames_of(error), {}))
 
 
 def text(value: ArrayValue) -> str:
@@ -355,56 +330,6 @@ def _lookup(chain: str, frame: FrameType) -> object:
             return None
         value = members[name]
     return value
-
-
-def is_own(error: BaseException) -> bool:
-    """Whether the checker itself raised `error`: then it is a bug of ours, and no finding."""
-    frames = [frame for frame, _ in _frames(error)]
-    if not frames or not _is_ours(frames[-1]) or isinstance(error, MemoryError):
-        return False
-    if isinstance(error, RecursionError):  # our probe may be what the user's recursion had no room for
-        return not any(n >= _RECURSION and not _is_ours(frame) for frame, n in _turns(frames))
-    if any(isinstance(each, (UnknownSizeError, ReadOnlyError, AbsentPackageError)) for each in _causes(error)):
-        return False
-    if isinstance(error, AttributeError) and frames[-1].f_code.co_name == "__getattr__":  # of what stands for a package
-        return False
-    # What a callable written in C raises has no frame of its own, but that of our function which called it.
-    if isinstance(error, TypeError) and frames[-1].f_code.co_name in _CALLING and _TRACER.search(message_of(error)):
-        return False
-    # A call of the user's that does not fit is raised where it is passed on, by what stands around the user's function.
-    unfit = _UNFIT.match(message_of(error)) if isinstance(error, TypeError) else None
-    return unfit is None or unfit[1] in frames[-1].f_globals
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error, and what it says that it comes from: who calls our own interface gets its words for a refusal."""
-    current: BaseException | None = error
-    seen: set[int] = set()
-    while current is not None and id(current) not in seen:
-        seen.add(id(current))
-        yield current
-        current = current.__cause__
-
-
-def _frames(error: BaseException) -> list[tuple[FrameType, int]]:
-    """The frames that an error came through, but for ours that JAX calls: what it raises there, it raises itself."""
-    return [(frame, line) for frame, line in traceback.walk_tb(error.__traceback__) if not _is_called_by_jax(frame)]
-
-
-def _is_called_by_jax(frame: FrameType) -> bool:
-    return frame.f_globals.get("__name__") == _CONSTANTS and frame.f_code.co_name in _PASSING_ON
-
-
-def _is_ours(frame: FrameType) -> bool:
-    name = str(frame.f_globals.get("__name__", ""))
-    return name.startswith("shapecheck.") and name not in _CALLED_BY_TESTS
-
-
-def _turns(frames: list[FrameType]) -> Iterator[tuple[FrameType, int]]:
-    """Each function in a traceback once, with how often it stands there."""
-    by_code = {frame.f_code: frame for frame in frames}
-    for code, number in Counter(frame.f_code for frame in frames).items():
-        yield by_code[code], number
 
 
 def line_in(error: BaseException, file: str) -> int:

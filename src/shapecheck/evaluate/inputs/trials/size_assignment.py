@@ -17,6 +17,7 @@ from jax import export
 
 from shapecheck.evaluate.inputs.facts import name_hints
 from shapecheck.evaluate.inputs.facts.runtime_annotations import free_names
+from shapecheck.evaluate.own_errors import RefusalError
 from shapecheck.model import Mode
 from shapecheck.shapes import (
     AnyDim,
@@ -94,7 +95,7 @@ _STACK = "stacked"  # the size of the axis that a stack of records has in front
 _OF_FURTHER = "_of_the_other_"
 
 
-class UnknownSizeError(Exception):
+class UnknownSizeError(RefusalError):
     """A spec says a size in terms of something that is not known before the call."""
 
 
