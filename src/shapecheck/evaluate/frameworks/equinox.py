@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import inspect
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import jax
 
 from shapecheck.evaluate.framework_protocol import Classes, is_state, module_name
+from shapecheck.evaluate.probes.attribute_access import unwrap
 from shapecheck.evaluate.probes.monkeypatch import patch_attribute, patch_classes
 from shapecheck.evaluate.stages.field_functions import watched_functions
 from shapecheck.evaluate.stages.jax_transforms import fresh_traces
@@ -172,7 +172,7 @@ def _step(
             (("substate", describe_unmapped(args[1])),),
         )
     own = vars(cls).get("__call__") or cls.__call__
-    source = watch.origin(inspect.unwrap(own), cls.__qualname__)
+    source = watch.origin(unwrap(own), cls.__qualname__)
     return StageStep(
         type=name,
         callable=f"{name}.__call__",

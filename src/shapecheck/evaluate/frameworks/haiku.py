@@ -23,6 +23,7 @@ import jax
 
 from shapecheck.evaluate.framework_protocol import Function, RunningModel
 from shapecheck.evaluate.own_errors import message_of
+from shapecheck.evaluate.probes.attribute_access import unwrap
 from shapecheck.evaluate.probes.recorder import Watch
 from shapecheck.evaluate.stages.jax_transforms import callers
 from shapecheck.evaluate.stages.model_paths import numbers
@@ -314,7 +315,7 @@ def _plain(function: Any) -> Any:
     """The Python function that runs when it is called; None if it is something else."""
     while isinstance(function, functools.partial):
         function = function.func
-    function = inspect.unwrap(getattr(function, "__func__", function))
+    function = unwrap(getattr(function, "__func__", function))
     return function if inspect.isfunction(function) else None
 
 

@@ -12,8 +12,9 @@ from shapecheck.evaluate.compare.array_store import ArrayStore
 from shapecheck.evaluate.compare.collect_stages import StageCollector
 from shapecheck.evaluate.compare.stage_difference import CollectedRuns, compare_runs
 from shapecheck.evaluate.inputs.facts.signature_facts import bind_arguments
-from shapecheck.evaluate.inputs.project.entries import is_model, unwrap
+from shapecheck.evaluate.inputs.project.entries import is_model
 from shapecheck.evaluate.live.live_template import one_at_a_time, title
+from shapecheck.evaluate.probes.attribute_access import unwrap
 from shapecheck.evaluate.scratch_folders import scratch_folder
 from shapecheck.evaluate.stages import named_scopes
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder, record_stages

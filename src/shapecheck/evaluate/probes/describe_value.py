@@ -13,6 +13,7 @@ import numpy as np
 from jax import export
 
 from shapecheck.evaluate.framework_protocol import is_holder
+from shapecheck.evaluate.probes.attribute_access import has_attribute
 from shapecheck.evaluate.probes.vmap_axes import is_mapped_within, mapped_axes
 from shapecheck.model import ArrayValue, OtherValue, TreeValue, Value
 
@@ -51,6 +52,8 @@ def describe(value: object, hidden: Callable[[], tuple[str, ...]] = tuple) -> Va
 
 def _describe(value: Any, budget: list[int], hidden: Callable[[], tuple[str, ...]]) -> Value:
     budget[0] -= 1
+    if not has_attribute(value, "__class__"):  # as of a dead `weakref.proxy`, of which nobody can tell what it is
+        return OtherValue(type(value).__name__)
     if is_array(value) or _is_reference(value):
         unseen = hidden() if isinstance(value, jax.core.Tracer) else ()
         shape, mapped = tuple(str(d) for d in value.shape), mapped_axes(value)
@@ -117,7 +120,7 @@ def _children(value: object) -> tuple[str, Iterable[str], list[object]] | None:
         return None
     is_leaf = jax.tree_util.treedef_is_leaf(structure) and len(leaves) == 1 and leaves[0] is value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        names = [f.name for f in dataclasses.fields(value) if hasattr(value, f.name)]
+        names = [f.name for f in dataclasses.fields(value) if has_attribute(value, f.name)]
         if not is_leaf:  # what a static field holds, an abstract array perhaps, is no part of the pytree
             parts = {id(leaf) for leaf in leaves}
             names = [name for name in names if id(getattr(value, name)) in parts]

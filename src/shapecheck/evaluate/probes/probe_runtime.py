@@ -13,6 +13,7 @@ import jax
 from shapecheck.evaluate.framework_protocol import packages
 from shapecheck.evaluate.own_errors import raise_own
 from shapecheck.evaluate.probes.ast_probes import HANDLE
+from shapecheck.evaluate.probes.attribute_access import UNREADABLE, class_names, own_names, read_attribute
 from shapecheck.evaluate.probes.constructor_arguments import Construction
 from shapecheck.evaluate.probes.declared_methods import DeclaredMethods
 from shapecheck.evaluate.probes.describe_value import describe, is_array, is_size
@@ -253,9 +254,9 @@ class ModuleProbe:
             return False
         value = variables[first]
         for attribute in rest:
-            if not hasattr(value, attribute):
+            value = read_attribute(value, attribute)
+            if value is UNREADABLE:
                 return False
-            value = getattr(value, attribute)
         self._note(opened, self.sites[site], value, frame)
         result = self.recorder.listener.on_observation(opened, self.sites[site], value)
         if result is value:
@@ -292,7 +293,7 @@ class ModuleProbe:
             if not isinstance(cls, type):
                 return cls
             name = "__new__" if issubclass(cls, tuple) else "__init__"
-            original = getattr(cls, name)
+            original = type.__getattribute__(cls, name)
 
             @functools.wraps(original)
             def construct(first: object, *args: object, **kwargs: object) -> object:
@@ -313,10 +314,10 @@ class ModuleProbe:
         opened = self._open(scope, outer)
         opened.caller = self.recorder.frame(frame)
         for site in self.field_sites[scope]:
-            if not hasattr(instance, site.name):
+            value = read_attribute(instance, site.name)
+            if value is UNREADABLE:
                 continue
             names = visible(site.names, {"self": instance, **_members(instance)}, {})
-            value = getattr(instance, site.name)
             if site.kind == "field":
                 # A record that a scan's body makes is often described as the scan gives it: stacked.
                 described = describe(value, self._hidden_axes(opened, frame, of_scans=True))
@@ -329,7 +330,7 @@ class ModuleProbe:
 
     def _constants(self, scope: int, outer: OpenCall | None, cls: type, frame: FrameType) -> None:
         """Observe the arrays that the class itself holds, and its instances share."""
-        own = vars(cls)
+        own = class_names(cls)
         sites = [s for s in self.field_sites[scope] if s.kind == "field" and is_array(own.get(s.name))]
         if sites:
             opened = self._open(scope, outer)
@@ -395,10 +396,8 @@ def _probe_of(variables: Mapping[str, object]) -> ModuleProbe | None:
 
 
 def _members(instance: object) -> dict[str, object]:
-    try:
-        return dict(vars(instance))
-    except TypeError:  # namedtuples and slotted classes have no __dict__
-        return {n: getattr(instance, n) for n in getattr(type(instance), "_fields", ())}
+    fields = () if (own := own_names(instance)) else read_attribute(type(instance), "_fields", ())
+    return {**own, **{name: getattr(instance, name) for name in fields}}  # named tuples have no __dict__
 
 
 def _with_field(instance: object, name: str, value: object) -> object:

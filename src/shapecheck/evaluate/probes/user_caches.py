@@ -21,6 +21,7 @@ from typing import Any, Protocol, cast
 import jax
 
 from shapecheck.evaluate.probes.ast_probes import HANDLE
+from shapecheck.evaluate.probes.attribute_access import class_names, own_names
 
 _MOST = 8  # decorators around each other
 _PLAIN = frozenset({type(None), bool, int, float, str, tuple, dict, list, ModuleType})
@@ -54,7 +55,7 @@ def forget() -> None:
         if HANDLE not in names:
             continue
         found = _look_into(module, names)
-        for each in (found, *(_look_into(cls, vars(cls)) for cls in found.classes)):
+        for each in (found, *(_look_into(cls, class_names(cls)) for cls in found.classes)):
             for cached in each.caches:
                 cached.cache_clear()
 
@@ -67,13 +68,14 @@ def _look_into(owner: object, names: Mapping[str, object]) -> _Namespace:
         return before
     caches: list[_Cache] = []
     classes: list[type] = []
-    is_module = issubclass(type(owner), ModuleType)
+    module = names.get("__name__") if issubclass(type(owner), ModuleType) else None
     for value in values:
         if type(value) in _PLAIN or (type(value) is FunctionType and not value.__dict__):
             continue  # nearly all of them
         caches += _find_caches(value)
-        if is_module and issubclass(type(value), type) and vars(value).get("__module__") == names.get("__name__"):
-            classes.append(cast("type", value))
+        if module and issubclass(type(value), type):
+            cls = cast("type", value)
+            classes += [cls] if class_names(cls).get("__module__") == module else []
     _seen[id(owner)] = found = _Namespace(values, caches, classes)
     return found
 
@@ -93,16 +95,7 @@ def _find_caches(value: Any) -> Iterator[_Cache]:
         elif value is None or issubclass(kind, type):
             return
         else:
-            value = _own_names(value).get("__wrapped__")
-
-
-def _own_names(value: object) -> Mapping[str, object]:
-    """The attributes that an object itself has; its class may hide them, or say others."""
-    try:
-        names = object.__getattribute__(value, "__dict__")
-    except Exception:  # it has none, or the user's class stands in the way
-        return {}
-    return names if type(names) is dict else {}
+            value = own_names(value).get("__wrapped__")
 
 
 _python_cache: Any = type(functools.lru_cache(lambda: None))

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from shapecheck.evaluate.probes.attribute_access import class_names, own_names, read_attribute
 from shapecheck.evaluate.probes.constructor_arguments import ConstructionRecord
 from shapecheck.evaluate.probes.describe_value import is_array, is_size
 from shapecheck.model import NamedSize
@@ -148,22 +149,22 @@ def _is_config(name: str) -> bool:
 
 
 def _attributes(owner: object) -> list[tuple[str, object]]:
-    return list(getattr(owner, "__dict__", {}).items())
+    return list(own_names(owner).items())
 
 
 def _attribute(holder: object, name: str) -> object:
     """Plain attributes and class constants only: no property of the user's runs."""
     if isinstance(holder, Mapping):
         return holder.get(name)
-    members = getattr(holder, "__dict__", {})
+    members = own_names(holder)
     if name in members:
         return members[name]
     for cls in type(holder).__mro__:
         fields = getattr(cls, "_fields", ())
         if isinstance(fields, tuple) and name in fields:  # before the class itself, which has a descriptor of that name
-            return getattr(holder, name)
-        if name in vars(cls):
-            return vars(cls)[name]
+            return read_attribute(holder, name, None)
+        if name in class_names(cls):
+            return class_names(cls)[name]
     return None
 
 
@@ -197,15 +198,17 @@ def computed_attribute(holder: object, name: str) -> object:
     found = _attribute(holder, name)
     if not isinstance(found, (property, functools.cached_property)):
         return found
-    try:
-        return getattr(holder, name)
-    except Exception:  # the user's property may raise anything
-        return None
+    return read_attribute(holder, name, None)
 
 
 def _lengths(candidates: Iterable[tuple[str, object]]) -> Iterator[tuple[str, object]]:
-    return ((f"len({source})", _length(value)) for source, value in candidates if hasattr(value, "__len__"))
+    return ((f"len({source})", _length(value)) for source, value in candidates if hasattr(type(value), "__len__"))
 
 
 def _length(value: Any) -> object:
-    return value.shape[0] if is_array(value) and value.shape else len(value)
+    if is_array(value):
+        return value.shape[0] if value.shape else None
+    try:
+        return len(value)
+    except Exception:  # the user's own way to count may raise anything
+        return None

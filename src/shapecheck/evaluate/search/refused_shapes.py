@@ -7,7 +7,6 @@ sizes are, is given another shape for one argument of that check. If it then run
 from __future__ import annotations
 
 import dataclasses
-import inspect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +14,7 @@ from shapecheck.evaluate.inputs.facts.deciding_names import names_of_check
 from shapecheck.evaluate.inputs.trials.choices import shape_key
 from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec
 from shapecheck.evaluate.inputs.trials.trial import CallSpec, Trial, TrialOutcome
+from shapecheck.evaluate.probes.attribute_access import unwrap
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.shapes import is_variadic, parse_spec
 
@@ -65,7 +65,7 @@ def _checks_arrays_alone(call_spec: CallSpec, line: int) -> bool:
     if function is None:
         return False
     names = names_of_check(function, line)
-    code = getattr(inspect.unwrap(function), "__code__", None)
+    code = getattr(unwrap(function), "__code__", None)
     if names is None or code is None:
         return False
     documented = {each.parameter for each in call_spec.signature.arrays if not each.formal}

@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import CodeType
 
 from shapecheck.evaluate.inputs.facts.signature_facts import Descriptions
-from shapecheck.evaluate.inputs.project import entries
+from shapecheck.evaluate.probes.attribute_access import underlying_function
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.model import DocstringHint, FunctionKey
@@ -70,8 +70,7 @@ class ParameterSpecs:
 
     def scope_of(self, function: object) -> FunctionKey | None:
         """The path and the planned scope that a function object comes from."""
-        inner = entries.unwrap(function)
-        inner = getattr(inner, "__func__", inner)
+        inner = underlying_function(function)
         code = getattr(inner, "__code__", None)
         if not isinstance(code, CodeType):
             return None

@@ -16,6 +16,7 @@ from enum import Enum
 from typing import Any
 
 from shapecheck.evaluate.framework_protocol import has_identity, hidden_fields
+from shapecheck.evaluate.probes.attribute_access import unwrap
 from shapecheck.evaluate.probes.describe_value import array_text, describe, is_array
 from shapecheck.evaluate.stages.jax_transforms import ActiveTransform
 from shapecheck.evaluate.stages.model_paths import ModelPaths, is_module
@@ -198,10 +199,7 @@ def arguments(
 
 def origin(function: Any, name: str, show: Callable[[str], str]) -> Frame | None:
     """Where a function is written; `show` gives the path of a file in messages."""
-    try:
-        code = getattr(inspect.unwrap(function), "__code__", None)
-    except ValueError:  # it claims to wrap itself
-        return None
+    code = getattr(unwrap(function), "__code__", None)
     if code is None or code.co_filename.startswith(_OURS):
         return None
     return Frame(shown_path(code.co_filename, show), code.co_firstlineno, name)

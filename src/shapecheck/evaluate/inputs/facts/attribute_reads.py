@@ -15,6 +15,7 @@ from shapecheck.evaluate.inputs.facts.body_facts import ARRAY_ATTRIBUTES
 from shapecheck.evaluate.inputs.facts.handed_parts import function_parts
 from shapecheck.evaluate.inputs.facts.parameter_facts import named_value
 from shapecheck.evaluate.inputs.facts.source_reads import note_read
+from shapecheck.evaluate.probes.attribute_access import unwrap
 
 Reads = dict[str, "Reads"]
 """The names that are read, and what is read off each of them."""
@@ -27,7 +28,7 @@ _OF_TABLES = frozenset({"keys", "values", "items", "update", "copy", "pop", "to_
 
 def attribute_reads(taker: Callable[..., object], parameter: str) -> Reads:
     """All that a function, or the methods of a class, read off a parameter; nothing if that is used as an array."""
-    own = taker if isinstance(taker, type) else inspect.unwrap(taker)
+    own = taker if isinstance(taker, type) else unwrap(taker)
     own = getattr(own, "__func__", own)
     if not isinstance(own, (type, types.FunctionType)):
         return {}
@@ -68,7 +69,7 @@ def _readers(taker: Callable[..., object], parameter: str) -> Iterator[tuple[typ
         attribute = _saved_as(parts.tree, parameter)
     for cls in taker.__mro__[:-1]:
         for each in vars(cls).values():
-            method = inspect.unwrap(each) if callable(each) else each
+            method = unwrap(each)
             if attribute and isinstance(method, types.FunctionType) and attribute in method.__code__.co_names:
                 yield method, f"self.{attribute}"
 
@@ -162,7 +163,7 @@ class _FunctionReads:
         is_own = str(getattr(value, "__module__", "")).partition(".")[0] == home
         if not is_own or not callable(value):
             return None
-        inner = value if isinstance(value, type) else inspect.unwrap(value)
+        inner = value if isinstance(value, type) else unwrap(value)
         return inner if isinstance(inner, (type, types.FunctionType)) else None
 
 

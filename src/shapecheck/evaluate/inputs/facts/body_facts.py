@@ -25,6 +25,7 @@ from shapecheck.evaluate.inputs.facts.parameter_facts import (
     literal_integer,
     literal_text,
 )
+from shapecheck.evaluate.probes.attribute_access import underlying_function
 
 ARRAY_ATTRIBUTES = frozenset(
     {"shape", "ndim", "dtype", "T", "mT", "at", "astype", "reshape", "sum", "mean", "transpose"}
@@ -48,8 +49,7 @@ NO_FACTS = BodyFacts({})
 def facts_of(function: Callable[..., object]) -> BodyFacts:
     """What the source of a function says of its parameters; nothing where there is no source."""
     own = inspect.getattr_static(function, "__init__") if isinstance(function, type) else function
-    inner = inspect.unwrap(own) if callable(own) else own
-    inner = getattr(inner, "__func__", inner)
+    inner = underlying_function(own)
     code = getattr(inner, "__code__", None)
     if not isinstance(code, CodeType):
         return NO_FACTS

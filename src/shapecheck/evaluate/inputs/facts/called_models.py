@@ -11,6 +11,7 @@ from types import CodeType, FunctionType
 from shapecheck.evaluate.framework_protocol import deferred_classes, model_classes
 from shapecheck.evaluate.inputs.facts.handed_parts import FunctionParts, function_parts
 from shapecheck.evaluate.inputs.facts.source_reads import note_module_read
+from shapecheck.evaluate.probes.attribute_access import unwrap
 from shapecheck.model.parameter_parts import Part
 
 _DEPTH = 3  # functions that hand it on to each other
@@ -78,7 +79,7 @@ def _is_method(method: ast.expr, cls: type) -> bool:
 
 def _names_of(cls: type) -> set[str]:
     """The names that the methods of a class use."""
-    methods = (inspect.unwrap(each) for each in vars(cls).values() if isinstance(each, FunctionType))
+    methods = (unwrap(each) for each in vars(cls).values() if isinstance(each, FunctionType))
     return {name for each in methods for code in _codes(getattr(each, "__code__", None)) for name in code.co_names}
 
 

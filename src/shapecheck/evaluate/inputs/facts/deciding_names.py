@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Callable, Iterator
 
 from shapecheck.evaluate.inputs.facts.defining_source import defining_source
+from shapecheck.evaluate.probes.attribute_access import underlying_function
 
 
 def names_of_check(function: Callable[..., object], line: int) -> frozenset[str] | None:
     """The variables that decide whether the function comes to a line of its file: those of the statement there, and of
     all conditions around it. None if the line is not one of this function.
     """
-    inner = inspect.unwrap(function)
-    inner = getattr(inner, "__func__", inner)
+    inner = underlying_function(function)
     source = defining_source(inner)
     if source is None:
         return None

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from shapecheck.evaluate.framework_protocol import model_classes
 from shapecheck.evaluate.inputs.facts.parameter_facts import called_name, literal_integer, named_value
 from shapecheck.evaluate.inputs.facts.transformations import hands_on_arguments, is_transformation
+from shapecheck.evaluate.probes.attribute_access import unwrap
 from shapecheck.model.parameter_parts import parameter_names
 
 _Function = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -200,10 +201,7 @@ def _mapped_name(values: Sequence[ast.expr]) -> str:
 
 
 def _plain(function: object) -> types.FunctionType | None:
-    try:
-        inner = inspect.unwrap(function) if callable(function) else function
-    except ValueError:  # an object that claims to wrap itself
-        return None
+    inner = unwrap(function)
     return inner if isinstance(inner, types.FunctionType) else None
 
 

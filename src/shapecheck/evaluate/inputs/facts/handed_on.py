@@ -24,6 +24,7 @@ from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     signature_of,
 )
 from shapecheck.evaluate.inputs.facts.source_reads import note_module_read
+from shapecheck.evaluate.probes.attribute_access import underlying_function, unwrap
 from shapecheck.model.parameter_parts import Part
 from shapecheck.shapes import parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
@@ -71,7 +72,7 @@ def _namesake_function(
     if module is None:
         return {}
     note_module_read(module.__name__)
-    others = [each for each in functions_of(module) if each is not inspect.unwrap(function)]
+    others = [each for each in functions_of(module) if each is not unwrap(function)]
     said = {(one.spec, one.dtype): one for each in others if (one := describe(each).get(given)) is not None}
     here = {name for each in known.values() for name in parse_spec(each.spec).names()}
     one = next(iter(said.values()), None)
@@ -108,8 +109,7 @@ def _head(part: str) -> str:
 
 def _open_parameters(function: Callable[..., object]) -> Iterator[str]:
     """The parameters that must be given, and of which no annotation says anything."""
-    own = inspect.unwrap(function) if callable(function) else function
-    own = getattr(own, "__func__", own)
+    own = underlying_function(function)
     if not isinstance(own, types.FunctionType):
         return
     try:

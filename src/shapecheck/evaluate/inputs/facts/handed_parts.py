@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import inspect
 import types
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from types import CodeType
@@ -14,6 +13,7 @@ from shapecheck.evaluate.inputs.facts.handed_arguments import ArgumentReader, Ha
 from shapecheck.evaluate.inputs.facts.parameter_facts import called_name
 from shapecheck.evaluate.inputs.facts.source_reads import note_read
 from shapecheck.evaluate.inputs.facts.transformations import calls_function
+from shapecheck.evaluate.probes.attribute_access import underlying_function
 from shapecheck.model.parameter_parts import ParameterParts, Part
 
 _DEPTH = 3  # functions that hand it on to each other
@@ -132,8 +132,7 @@ _kept: dict[CodeType, FunctionParts | None] = {}
 
 def function_parts(function: Callable[..., object]) -> FunctionParts | None:
     """The parts that a function takes; None where it has no source."""
-    own = inspect.unwrap(function) if callable(function) else function
-    own = getattr(own, "__func__", own)
+    own = underlying_function(function)
     if not isinstance(own, types.FunctionType):
         return None
     note_read(own)

@@ -17,6 +17,7 @@ from typing import Literal
 from shapecheck.evaluate.inputs.facts.handed_parts import function_parts
 from shapecheck.evaluate.inputs.facts.parameter_facts import called_name, named_value
 from shapecheck.evaluate.inputs.facts.runtime_annotations import MISSING, annotation_of, signature_of
+from shapecheck.evaluate.probes.attribute_access import underlying_function, unwrap
 
 Kind = Literal["integer", "scalar", "number", ""]
 
@@ -45,7 +46,7 @@ _ELEMENTWISE = frozenset(
 
 def number_kind(function: Callable[..., object], parameter: str, depth: int = _DEPTH) -> Kind:
     """Whether a function takes an integer, a single number, or what it computes with; "" if its code does not tell."""
-    own = inspect.getattr_static(function, "__init__") if isinstance(function, type) else inspect.unwrap(function)
+    own = inspect.getattr_static(function, "__init__") if isinstance(function, type) else unwrap(function)
     own = getattr(own, "__func__", own)
     source = function_parts(own)
     if source is None:
@@ -87,10 +88,9 @@ def counts_turns(function: Callable[..., object], parameter: str) -> bool:
 
 def repeats_items(function: Callable[..., object], parameter: str) -> bool:
     """Whether a function, or the methods of a class, repeat a list so many times: `kernel_size=self.dim * [3]`."""
-    own = inspect.unwrap(function)
-    own = getattr(own, "__func__", own)
+    own = underlying_function(function)
     held = vars(own).values() if isinstance(own, type) else (own,)
-    functions = (inspect.unwrap(each) for each in held if isinstance(each, types.FunctionType))
+    functions = (unwrap(each) for each in held if isinstance(each, types.FunctionType))
     # Of a class only the methods are read that mention it, so that an edit of another one changes nothing here.
     read = [function_parts(each) for each in functions if _mentions(each, parameter)]
     return any(found is not None and parameter in found.repetitions for found in read)
@@ -104,7 +104,7 @@ def _mentions(function: Callable[..., object], name: str) -> bool:
 
 def holds_sizes(function: Callable[..., object], parameter: str, depth: int = _DEPTH) -> bool:
     """Whether a parameter is a sequence of sizes, such as the widths of layers: `zip(sizes[:-1], sizes[1:])`."""
-    own = inspect.getattr_static(function, "__init__") if isinstance(function, type) else inspect.unwrap(function)
+    own = inspect.getattr_static(function, "__init__") if isinstance(function, type) else unwrap(function)
     own = getattr(own, "__func__", own)
     source = function_parts(own)
     if source is None:
@@ -286,5 +286,5 @@ def _callee(call: ast.Call, module: Mapping[str, object]) -> types.FunctionType 
     """The function of the same module that is called."""
     function = call.args[0] if called_name(call.func)[0] == "partial" and call.args else call.func
     inner = module.get(function.id) if isinstance(function, ast.Name) else None
-    inner = inspect.unwrap(inner) if callable(inner) else None
+    inner = unwrap(inner) if callable(inner) else None
     return inner if isinstance(inner, types.FunctionType) and inner.__globals__ is module else None

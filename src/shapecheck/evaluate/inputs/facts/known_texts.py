@@ -14,6 +14,7 @@ from shapecheck.evaluate.inputs.facts.body_shapes import compared_texts
 from shapecheck.evaluate.inputs.facts.defining_source import defining_source
 from shapecheck.evaluate.inputs.facts.parameter_facts import is_variable, literal_text
 from shapecheck.evaluate.inputs.facts.source_reads import note_read
+from shapecheck.evaluate.probes.attribute_access import unwrap
 
 # Functions that are given texts to write or to reach something by: nobody knows what these texts would hit.
 _REACHING = frozenset({"open", "mkdir", "makedirs", "savefig", "save", "savez", "savetxt", "write", "dump", "download"})
@@ -34,7 +35,7 @@ def reaches_out(function: Callable[..., object]) -> bool:
 
 def _body(function: Callable[..., object]) -> Any:
     """What runs: of a class its constructor."""
-    return inspect.getattr_static(function, "__init__") if isinstance(function, type) else inspect.unwrap(function)
+    return inspect.getattr_static(function, "__init__") if isinstance(function, type) else unwrap(function)
 
 
 def _texts_of_tables(function: Callable[..., object], parameter: str) -> Iterator[str]:

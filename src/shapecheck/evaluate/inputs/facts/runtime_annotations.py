@@ -20,6 +20,7 @@ import numpy as np
 
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.own_errors import raise_own
+from shapecheck.evaluate.probes.attribute_access import underlying_function
 from shapecheck.shapes import Spec, SpecError, is_kauldron, jaxtyping_class, jaxtyping_texts, parse_spec
 
 
@@ -101,11 +102,7 @@ def annotation_of(function: Callable[..., object], name: str, raw: object) -> ob
                 # Of a field with a converter the signature says what the converter takes: often anything.
                 own_annotation = annotations[name] if raw in _SILENT else raw
                 return _resolve(own_annotation, vars(sys.modules.get(cls.__module__, typing)), vars(cls))
-    try:
-        inner = inspect.unwrap(function) if callable(function) else function
-    except ValueError:  # an object that claims to wrap itself
-        inner = function
-    inner = getattr(inner, "__func__", inner)
+    inner = underlying_function(function)
     return _resolve(raw, getattr(inner, "__globals__", {}), {})
 
 

@@ -25,6 +25,7 @@ from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     typed_dict_entries,
 )
 from shapecheck.evaluate.inputs.facts.source_reads import note_read
+from shapecheck.evaluate.probes.attribute_access import read_attribute, unwrap
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.probes.visible_sizes import computed_attribute
 from shapecheck.shapes import AnyDims, Bindings, SpecError, VariadicDim, match, parse_spec
@@ -55,11 +56,12 @@ def _kinds(function: Callable[..., object]) -> list[object]:
 def inner_function(function: Callable[..., object]) -> Callable[..., object]:
     """The function inside the decorators of JAX or a framework: under `vmap`, its annotations speak of one example."""
     transforming = {"jax", "jaxlib", *(each.package for each in loaded_frameworks() if each.transforming_prefix)}
-    while hasattr(function, "__wrapped__"):
-        module = getattr(function, "__globals__", {}).get("__name__", type(function).__module__)
+    while (wrapped := read_attribute(function, "__wrapped__", None)) is not None:
+        names = getattr(function, "__globals__", None)  # what wraps a class has what stands in its body as attributes
+        module = names.get("__name__") if isinstance(names, dict) else type(function).__module__
         if str(module).split(".", 1)[0] not in transforming:
             break
-        function = function.__wrapped__
+        function = wrapped
     return function
 
 
@@ -153,7 +155,7 @@ def constants_of(function: Callable[..., object], specs: Sequence[str], describe
 
     A plain name of an annotation is no variable, whatever the module holds under that name.
     """
-    module = getattr(inspect.unwrap(function), "__globals__", {})
+    module = getattr(unwrap(function), "__globals__", {})
     plain = {name for text in specs if text not in described for name in parse_spec(text).free_names()}
     return {n: module[n] for n in free_names(specs) if n not in plain and type(module.get(n)) is int}
 
@@ -162,7 +164,7 @@ def code_integers(function: Callable[..., object]) -> tuple[int, ...]:
     """The integers that the code of a function writes: it may divide sizes by them."""
     note_read(function)
     found: list[int] = []
-    todo = [getattr(inspect.unwrap(function), "__code__", None)]
+    todo = [getattr(unwrap(function), "__code__", None)]
     while todo:
         code = todo.pop()
         for constant in getattr(code, "co_consts", ()):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 import sys
 from collections.abc import Iterator
 from contextvars import ContextVar
 from types import CodeType
+
+from shapecheck.evaluate.probes.attribute_access import underlying_function
 
 _reads: ContextVar[set[tuple[str, int]] | None] = ContextVar("_reads", default=None)
 
@@ -28,8 +29,7 @@ def note_read(value: object) -> None:
     found = _reads.get()
     if found is None:
         return
-    own = inspect.unwrap(value) if callable(value) else value
-    own = getattr(own, "__func__", own)
+    own = underlying_function(value)
     code = own if isinstance(own, CodeType) else getattr(own, "__code__", None)
     if isinstance(code, CodeType):
         found.add((code.co_filename, code.co_firstlineno))

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from shapecheck.evaluate.inputs.facts.parameter_facts import called_name
 from shapecheck.evaluate.inputs.facts.written_tables import written_tables
+from shapecheck.evaluate.probes.attribute_access import unwrap
 
 _SHAPE_FIRST = frozenset({"zeros", "ones", "empty", "full", "ShapeDtypeStruct"})
 _SHAPE_SECOND = frozenset({"normal", "uniform", "randint", "bernoulli", "truncated_normal", "gumbel"})
@@ -101,10 +102,7 @@ class CallSites:
         return self._texts
 
     def _calls_of(self, function: Callable[..., object]) -> list[CallValues]:
-        try:
-            own = inspect.unwrap(function)
-        except ValueError:  # an object that claims to wrap itself
-            return []
+        own = unwrap(function)
         name = getattr(own, "__name__", "")
         parameters = _parameters(own)
         if not name.isidentifier() or name.startswith("__") or not parameters:

@@ -22,6 +22,7 @@ from shapecheck.evaluate.inputs.facts.own_signature import with_own_signature
 from shapecheck.evaluate.inputs.facts.runtime_annotations import own_annotations
 from shapecheck.evaluate.own_errors import raise_own
 from shapecheck.evaluate.probes.ast_probes import HANDLE
+from shapecheck.evaluate.probes.attribute_access import unwrap
 from shapecheck.evaluate.probes.failed_imports import StandIn
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
 from shapecheck.model import Scope
@@ -191,14 +192,6 @@ def _mentioned_classes(cls: type) -> set[str]:
     if code is not None:
         names.update(code_names(code))
     return names
-
-
-def unwrap(function: Any) -> Any:
-    """The function under decorators; an object that claims to wrap itself as it is."""
-    try:
-        return inspect.unwrap(function)
-    except ValueError:
-        return function
 
 
 def find_original(value: object, qualname: str) -> FunctionType | None:

@@ -23,6 +23,7 @@ from shapecheck.evaluate.inputs.facts.handed_arguments import without_transforma
 from shapecheck.evaluate.inputs.facts.parameter_facts import is_variable
 from shapecheck.evaluate.inputs.facts.runtime_annotations import MISSING, annotation_of, is_plain_array
 from shapecheck.evaluate.inputs.facts.source_reads import note_module_read, note_read
+from shapecheck.evaluate.probes.attribute_access import underlying_function, unwrap
 
 _MOST_USERS = 12  # functions that are looked through for one parameter
 _DEPTH = 4  # functions that hand a parameter on to each other
@@ -56,8 +57,7 @@ class Maker:
 
 def makers_of(function: Callable[..., object], parameter: str) -> Sequence[Maker]:
     """What may make the argument for a parameter of a function, the likeliest first."""
-    own = inspect.unwrap(function)
-    own = getattr(own, "__func__", own)
+    own = underlying_function(function)
     module = sys.modules.get(str(getattr(own, "__module__", "")))
     if module is None or not isinstance(own, (types.FunctionType, type)):
         return ()
@@ -79,7 +79,7 @@ def own_makers(cls: type, function: Callable[..., object], parameter: str) -> Se
 
     Each is called with the instance. One that takes such a thing itself only changes it.
     """
-    own = inspect.unwrap(function)
+    own = unwrap(function)
     if not isinstance(own, types.FunctionType):
         return ()
     wanted = annotation_of(own, parameter, own.__annotations__.get(parameter, MISSING))
@@ -90,7 +90,7 @@ def own_makers(cls: type, function: Callable[..., object], parameter: str) -> Se
         if not re.match(rf"_?{_BEGINNING}(?:_|$)", name) or name == own.__name__:
             continue
         method = inspect.getattr_static(cls, name)
-        inner = inspect.unwrap(method) if callable(method) else None
+        inner = unwrap(method) if callable(method) else None
         if not isinstance(inner, types.FunctionType) or getattr(inner, "__isabstractmethod__", False):
             continue
         note_read(inner)
@@ -116,7 +116,7 @@ def record_makers(cls: type) -> Sequence[Maker]:
     found: dict[str, Maker] = {}
     for name, function in list(vars(module).items()) if module is not None else ():
         begins = re.match(rf"_?{_VERBS}(?:_|$)", name) or re.search(rf"_{_INITIAL}$", name)
-        inner = inspect.unwrap(function) if begins and callable(function) else None
+        inner = unwrap(function) if begins and callable(function) else None
         if not isinstance(inner, types.FunctionType) or inner.__module__ != cls.__module__:
             continue
         note_read(inner)
@@ -214,7 +214,7 @@ class _ModuleSource:
         home = self.module.__name__.partition(".")[0]
         for name, part in places:
             value = vars(self.module).get(name)
-            inner = inspect.unwrap(value) if callable(value) else None
+            inner = unwrap(value) if callable(value) else None
             is_own = str(getattr(inner, "__module__", "")).partition(".")[0] == home
             if (
                 not is_own

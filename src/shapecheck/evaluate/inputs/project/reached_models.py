@@ -7,7 +7,8 @@ import inspect
 from collections.abc import Callable, Iterator
 from types import FunctionType
 
-from shapecheck.evaluate.inputs.project.entries import code_names, is_model, unwrap
+from shapecheck.evaluate.inputs.project.entries import code_names, is_model
+from shapecheck.evaluate.probes.attribute_access import unwrap
 
 
 def reached_models(function: Callable[..., object]) -> dict[str, object]:

@@ -50,7 +50,7 @@ from shapecheck.evaluate.inputs.facts.signature_facts import (
     written_specs,
 )
 from shapecheck.evaluate.inputs.project.data_arguments import NestedData, place_in, unpack_sequences, variadic_parts
-from shapecheck.evaluate.inputs.project.entries import is_model, nearest, unwrap
+from shapecheck.evaluate.inputs.project.entries import is_model, nearest
 from shapecheck.evaluate.inputs.project.nested_arguments import heads
 from shapecheck.evaluate.inputs.project.reached_models import reached_models
 from shapecheck.evaluate.inputs.project.user_examples import (
@@ -79,6 +79,7 @@ from shapecheck.evaluate.inputs.trials.later_variables import with_given
 from shapecheck.evaluate.inputs.trials.size_assignment import SizeAssignment
 from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec, CallSignature
 from shapecheck.evaluate.inputs.trials.trial import Apart, BoundCall, CallSpec, Trial
+from shapecheck.evaluate.probes.attribute_access import unwrap
 from shapecheck.evaluate.probes.decided_conditions import decided_conditions
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.probes.recorder import RecordedPart, Recorder

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 
 from shapecheck.evaluate.inputs.facts import name_hints
 from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall, activation
+from shapecheck.evaluate.probes.attribute_access import unwrap
 
 _LONGEST = 80  # characters of an argument that stays in its call
 _SEED = 0
@@ -91,7 +92,7 @@ class CallSource:
         found: Any = importlib.import_module(module)
         for part in path.split("."):
             found = getattr(found, part, None)
-        if found is not value and inspect.unwrap(found) is not inspect.unwrap(value):
+        if found is not value and unwrap(found) is not unwrap(value):
             raise UnwritableError(f"{module}.{path} is something else by now")
         if module == "builtins":
             return str(path)

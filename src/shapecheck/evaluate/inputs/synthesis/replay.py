@@ -24,6 +24,7 @@ from shapecheck.evaluate.inputs.trials.size_assignment import SizeAssignment
 from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec, CallSignature
 from shapecheck.evaluate.inputs.trials.trial import BoundCall, CallSpec, Trial
 from shapecheck.evaluate.own_errors import is_own
+from shapecheck.evaluate.probes.attribute_access import unwrap
 from shapecheck.evaluate.probes.describe_value import is_array, is_size
 from shapecheck.model import Assumption
 from shapecheck.shapes import Bindings, FixedDim, NamedDim, Spec, SpecError, is_variadic, match, parse_spec
@@ -263,7 +264,4 @@ def _plain(function: Any) -> Any:
     """The function inside of descriptors and decorators."""
     for name in ("__func__", "fget", "func", "method"):
         function = getattr(function, name, function) if not inspect.isfunction(function) else function
-    try:
-        return inspect.unwrap(function)
-    except ValueError:
-        return function
+    return unwrap(function)

@@ -54,6 +54,7 @@ _REMEDIES = {
     "MemoryError": " (--memory sets the limit)",
     "SystemExit": ' (guard what shall not run on import with `if __name__ == "__main__":`)',
 }
+_NOT_THERE = " ({} is to raise AttributeError for what is not there: hasattr() and others pass all else on)"
 _MORE_DEVICES = " (XLA_FLAGS=--xla_force_host_platform_device_count=N in the environment lets the checker have N)"
 _FOLDER = r"[^\s'\"]*/shapecheck-(?:\d+-\d*-)?[a-z0-9_]{8}(?:/\d+)?/"  # of ours
 _TEMPORARY = re.escape(os.path.join(tempfile.gettempdir(), tempfile.gettempprefix()))
@@ -79,6 +80,8 @@ def explain(error: BaseException, recorder: Recorder) -> Failure:
     message = _needs_values(error, frames, recorder.paths) or _gist(error)
     if isinstance(error, AssertionError) and users and message == "AssertionError":
         message = _assertion(*users[-1])
+    if users and users[-1] == frames[-1] and users[-2:-1] != frames[-2:-1]:
+        message += _attribute_hint(error, users[-1][0])
     if not users:
         return Failure(kind=kind, message=message, frame=None)
     frame, line = users[-1]
@@ -122,6 +125,12 @@ def describe_error(error: BaseException) -> str:
     name, message = type(error).__name__[:_LONGEST_NAME], _gist(error)
     said = message if message.startswith(name) else f"{name}: {message}"
     return f"{said}{_REMEDIES.get(name, '')}"
+
+
+def _attribute_hint(error: BaseException, asked: FrameType) -> str:
+    """What to do where a class says something else than that an attribute is not there, to whoever asked for it."""
+    is_lookup = asked.f_code.co_name in ("__getattr__", "__getattribute__")
+    return "" if isinstance(error, AttributeError) or not is_lookup else _NOT_THERE.format(asked.f_code.co_name)
 
 
 def _user_frame(recorder: Recorder, frame: FrameType, line: int) -> Frame | None:
