@@ -183,6 +183,21 @@ try:
 finally:
     print("cleaned up")
 """
+# Python has written the name of the class when it asks for the message.
+ODD = """
+import threading, time
+import jax, jax.numpy as jnp
+def f(x):
+    y = x * 2
+    return y
+class Odd(Exception):
+    def __str__(self):
+        threading.Thread(target=lambda: jax.jit(f)(jnp.ones(1))).start()
+        time.sleep(0.5)
+        return "what is odd"
+jax.jit(f).lower(jnp.ones(1)).compile()
+raise Odd
+"""
 OPERATIONS = """
 import sys, threading
 import equinox as eqx, jax, jax.numpy as jnp
@@ -394,6 +409,12 @@ def test_each_device_of_a_pmap_is_looked_at_and_none_waits_for_ever(project: Pat
     assert said.returncode == 1
     if not arguments:  # else the program may be at its end when it is interrupted
         assert said.stdout.endswith("cleaned up\n") and "During handling" not in said.stderr
+
+
+def test_what_a_device_prints_does_not_run_into_a_traceback(project: Path) -> None:
+    (project / "odd.py").write_text(ODD, "utf-8")
+    said = ours(project, "--print", "f.y", "odd.py")
+    assert {"Odd: what is odd", "f.y (line 5) f32[1]  2  mean 2  norm 2"} <= {*said.stderr.splitlines()}
 
 
 def test_what_cannot_be_run_is_refused(project: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Final, Protocol
 
 from shapecheck.evaluate.jax_internals import CALLBACK_LOGGER
 from shapecheck.runtime.errors import NonFinite
+from shapecheck.runtime.stderr_lock import stderr_lock
 
 HEADER: Final = "Arrays in these frames, the innermost first:"
 _OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
@@ -104,7 +105,8 @@ class ErrorReporter:
         trace = without_ours(trace)
         for each in _chain(error):
             each.__traceback__ = without_ours(each.__traceback__)
-        show(type(error), error, trace)
+        with stderr_lock():
+            show(type(error), error, trace)
         if isinstance(error, SystemExit):
             return
         if not hasattr(error, "add_note"):  # before Python 3.11, which shows them

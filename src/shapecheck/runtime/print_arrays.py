@@ -13,6 +13,7 @@ import numpy as np
 
 from shapecheck.evaluate.stages.value_taps import Arrays, Sink
 from shapecheck.runtime.numerics import between, bounds, reals
+from shapecheck.runtime.stderr_lock import stderr_lock
 
 _SENT = 5  # numbers that are sent of each array
 
@@ -27,8 +28,9 @@ def print_sink(title: str, names: Sequence[str], types: Sequence[str]) -> Sink:
             shape = ",".join(map(str, shapes[index]))
             values = f"{between(least, most, int(bad))}  mean {float(mean):.6g}  norm {float(norm):.6g}"
             lines.append(f"{title}{name} {types[index]}[{shape}]  {values}\n")
-        sys.stderr.write("".join(lines))
-        sys.stderr.flush()
+        with stderr_lock():
+            sys.stderr.write("".join(lines))
+            sys.stderr.flush()
 
     return Sink(_parts, receive)
 
