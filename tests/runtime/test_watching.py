@@ -108,6 +108,17 @@ def test_a_glob_that_matches_nothing_prints_nothing_and_is_told(
     assert said[1].startswith("--print grad:nobody.*: ")
 
 
+@pytest.mark.parametrize(("numerics", "claim", "count"), [("outputs", "", 1), ("outputs", "# (n,)", 0), ("ops", "", 0)])
+def test_that_there_was_nothing_to_look_for_nan_in_is_told(
+    load: Any, caplog: pytest.LogCaptureFixture, numerics: str, claim: str, count: int
+) -> None:
+    text = f"def f(x):\n    n, = x.shape\n    y = x * 2  {claim}\n    return y\n"
+    load(text, numerics=(numerics,)).f(jnp.ones(3))
+    load.session.stop()
+    said = [record.message for record in caplog.records if "nothing was looked at" in record.message]
+    assert len(said) == count
+
+
 def test_stages_of_flax_nnx(load: Any, capfd: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("flax")
     module = load(

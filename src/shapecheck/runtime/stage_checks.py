@@ -37,6 +37,10 @@ _MOST = 3  # paths beside the first that are shown
 _GIVEN = 256  # arrays that a value may come from
 _FunctionPlace = tuple[str, int]  # where a function is: its file in messages, and its first line
 _NONE = numerics.NamedArrays((), ())
+_NOTHING_LOOKED_AT = (
+    "--numerics: no stage and no claimed value has run, so that nothing was looked at; "
+    "--numerics ops looks at every operation"
+)
 
 
 class StageChecks:
@@ -59,6 +63,8 @@ class StageChecks:
         self._returns: dict[tuple[_FunctionPlace, str], set[int]] = {}  # lines, by function and stage
         self._outputs, self._grads = "outputs" in options.numerics, "grads" in options.numerics
         self._passing = frozenset([INFINITY] if options.nan_only else [])
+        # Whether there was anything to look for NaN in, if that was asked for: `ops` needs no stages.
+        self._looked = "ops" in options.numerics or not options.numerics
 
     def arrive(self) -> None:
         """All is computed: raise what could not be raised before."""
@@ -67,7 +73,7 @@ class StageChecks:
     def close(self) -> None:
         """Write no more."""
         self._logger.sum_up()
-        idle = [*self._prints.idle(), *self._shows.idle()]
+        idle = [*self._prints.idle(), *self._shows.idle(), *([] if self._looked else [_NOTHING_LOOKED_AT])]
         for text in idle if parent_process() is None else ():  # another process may have what is missing
             LOGGER.warning("%s", text)
         for handler in self._handlers:
@@ -80,6 +86,7 @@ class StageChecks:
         self, stage: OpenStage, function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]
     ) -> object:
         """Run a stage between taps."""
+        self._looked = True
         paths = stage_records.names(self._running, stage)
         caller = self._caller(sys._getframe(1))
         title = _title(stage, paths, caller, 0)
@@ -127,6 +134,7 @@ class StageChecks:
         """A claimed value between taps, with the variables that it came from, and the NaN or infinity it is to hold."""
         if site.kind not in ("value", "return", "name"):
             return value
+        self._looked = True
         scope = opened.probe.scopes[opened.scope].qualname
         stage = f", in stage {self._innermost()}" if self._running else ""
         variable = site.name if site.kind == "name" else ""  # of several that have a value on this line
