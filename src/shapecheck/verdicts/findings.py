@@ -183,12 +183,14 @@ def stops(
 ) -> list[Finding]:
     """SC302: why evaluations ended early, where that left claims unreached, and none of the `false` ones says it."""
     paths = {u.path for u in unreached}
+    open_names = _names_with_open_claims(modules, unreached)
     found: dict[tuple[str, int, str], Finding] = {}
     for run in runs:
-        if any(evaluation.refused for evaluation in run):  # a finding says it
+        refused = any(evaluation.refused for evaluation in run)  # a finding says it
+        if refused or not any(evaluation.status == "stopped" for evaluation in run):
             continue
         went_on = any(each.mode == "sized" and each.status == "ok" for each in run)  # with other choices
-        if went_on and not _leaves_open(modules, run, unreached):
+        if went_on and not _leaves_open(modules, run, open_names):
             continue
         numbers = any(evaluation.mode == "sized" and evaluation.status != "failed" for evaluation in run)
         for evaluation in run:
@@ -212,15 +214,30 @@ def stops(
     return list(found.values())
 
 
-def _leaves_open(modules: Mapping[str, Module], run: Sequence[Evaluation], unreached: Sequence[UnreachedClaim]) -> bool:
+def _leaves_open(
+    modules: Mapping[str, Module], run: Sequence[Evaluation], open_names: Mapping[str, Collection[str]]
+) -> bool:
     """Whether claims of what one entry runs are unreached, and no error of its says why."""
     if any(each.failure is not None and each.failure.kind == "shape" for each in run):
         return False
-    name = run[0].target.partition(":")[2].partition(" ")[0]
-    scopes = modules[run[0].path].scopes if run[0].path in modules else ()
-    inside = {each.index for each in scopes if each.qualname == name or each.qualname.startswith(f"{name}.")}
-    lines = {each.line for each in unreached if each.path == run[0].path}
-    return any(c.scope in inside and c.span.line in lines for c in modules[run[0].path].claims) if inside else True
+    name, path = run[0].target.partition(":")[2].partition(" ")[0], run[0].path
+    if name in open_names.get(path, ()) or path not in modules:
+        return True
+    return not any(each.qualname == name or each.qualname.startswith(f"{name}.") for each in modules[path].scopes)
+
+
+def _names_with_open_claims(
+    modules: Mapping[str, Module], unreached: Sequence[UnreachedClaim]
+) -> Mapping[str, Collection[str]]:
+    """By file, the functions and classes with unreached claims, and those around them."""
+    lines = {(each.path, each.line) for each in unreached}
+    found: dict[str, set[str]] = {path: set() for path in modules}
+    for path, module in modules.items():
+        for claim in module.claims:
+            if (path, claim.span.line) in lines:
+                parts = module.scopes[claim.scope].qualname.split(".")
+                found[path] |= {".".join(parts[:count]) for count in range(1, len(parts) + 1)}
+    return found
 
 
 @dataclass(frozen=True)
