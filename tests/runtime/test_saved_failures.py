@@ -44,6 +44,26 @@ def train():
 if __name__ == "__main__":
     train()
 """
+MODEL = """\
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+def root(x: Float[Array, " n"]) -> Float[Array, " n"]:
+    return jnp.sqrt(x)
+
+
+class Net(eqx.Module):
+    scale: jax.Array
+
+    def __call__(self, x):
+        return self.scale * root(x)
+
+
+compiled = jax.jit(root)
+"""
 CLAIM = """\
 import jax
 import jax.numpy as jnp
@@ -90,6 +110,20 @@ def test_a_stage_that_is_not_finite_is_reproduced_with_the_smallest_batch() -> N
     assert "shapecheck" not in Path("test_it.py").read_text()
     assert run_test("test_it.py").returncode == 1
     Path("train.py").write_text(Path("train.py").read_text().replace("jnp.sqrt(x)", "jnp.sqrt(jnp.maximum(x, 0))"))
+    assert run_test("test_it.py").returncode == 0
+
+
+@pytest.mark.parametrize("call", ["jax.jit(root)(x)", "compiled(x)", "eqx.filter_jit(net)(x)"])
+def test_what_is_compiled_where_it_is_called_is_reproduced(call: str) -> None:
+    Path("model.py").write_text(MODEL)
+    Path("train.py").write_text(
+        "import equinox as eqx, jax, jax.numpy as jnp\nfrom model import Net, compiled, root\n"
+        f"net, x = Net(jnp.ones(1)), jnp.array([1.0, -1.0])\nprint({call})\n"
+    )
+    assert run("shapecheck", "run", "--numerics", "outputs", "--save-failure", "out", "train.py").returncode == 1
+    assert main(["reproduce", "out/failure.json", "--output", "test_it.py"]) == 0
+    assert run_test("test_it.py").returncode == 1
+    Path("model.py").write_text(MODEL.replace("jnp.sqrt(x)", "jnp.sqrt(jnp.abs(x))"))
     assert run_test("test_it.py").returncode == 0
 
 

@@ -96,11 +96,15 @@ class FailureSaver:
         """The calls on the line that a frame is at: of compiled functions, which have no frames of their own."""
         for call in _calls_around(frame, line):
             try:
-                called = _value(call.func, frame)
-                function = _importable(called)
+                called = _callee(call.func, frame)
                 if not self._is_own(str(getattr(sys.modules.get(str(called.__module__)), "__file__", ""))):
                     continue  # only the user's own functions are called again: others may write, or remove
-                arguments = [self._expression(_value(each, frame)) for each in call.args]
+                if type(called).__module__ != called.__module__:
+                    function, owner = _importable(called), []
+                else:  # a model
+                    function, owner = _importable(type(called)), [self._expression(called)]
+                    function["path"], called = f"{function['path']}.__call__", type(called).__call__
+                arguments = [*owner, *(self._expression(_value(each, frame)) for each in call.args)]
                 named = {str(each.arg): self._expression(_value(each.value, frame)) for each in call.keywords}
             except (UnsavedError, KeyError, AttributeError):
                 continue
@@ -212,6 +216,13 @@ def _importable(value: object) -> Expression:
     return {"module": public or _module_name(str(module)), "path": str(path)}
 
 
+def _is_importable(value: object) -> bool:
+    try:
+        return bool(_importable(value))
+    except UnsavedError:
+        return False
+
+
 def _public_module(module: str, path: str, value: object) -> str:
     """The package that shows what a private module of its own defines; "" if none does."""
     parts = module.split(".")
@@ -242,6 +253,16 @@ def _calls_around(frame: FrameType, line: int) -> Iterator[ast.Call]:
         return
     found = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and n.lineno <= line <= (n.end_lineno or n.lineno)]
     yield from sorted(found, key=lambda node: (node.end_lineno or 0) - node.lineno)
+
+
+def _callee(node: ast.expr, frame: FrameType) -> Any:
+    """What a call calls, without what compiles it: in `jax.jit(f)(x)` and `g = jax.jit(f); g(x)` it is `f`."""
+    compiling = isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in ("jit", "filter_jit")
+    if isinstance(node, ast.Call) and compiling and node.args:
+        return _callee(node.args[0], frame)
+    value = _value(node, frame)
+    is_compiled = hasattr(value, "lower") and hasattr(value, "__wrapped__")
+    return value.__wrapped__ if is_compiled and not _is_importable(value) else value
 
 
 def _value(node: ast.expr, frame: FrameType) -> Any:
