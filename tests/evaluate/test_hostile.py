@@ -57,6 +57,12 @@ for name in list(vars(os)):
         "replaced builtins.isinstance",
     ),
 }
+TAKES = """
+class Net:
+    def __init__(self, n: int): self.n = n
+def takes(net: Net, x: Float[Array, "b d"]) -> Float[Array, "d b"]:
+    return x.T
+"""
 # What looks like it and is none.
 HARMLESS = {
     "prints": "import builtins\nbefore = print\nbuiltins.print = lambda *a, **k: before(*a, **k)\n",
@@ -72,7 +78,8 @@ HARMLESS = {
     "inspect.getfile = find\\n', '/lib/site-packages/library.py', 'exec'))\n",
     "hooks": "import sys, threading, warnings\nthreading.excepthook = warnings.showwarning = sys.excepthook = print\n",
     "encodes": "import json\njson.JSONEncoder.default = lambda self, value: str(value)\n",
-    "no_name": "del __name__, __file__\n",
+    "no_name": TAKES + "del __name__, __file__\n",
+    "wraps_a_class": f"import functools\n{TAKES}Net.go = functools.wraps(type(bad))(lambda self: 0)\n",
     "more_recursion": "import sys\nsys.setrecursionlimit(5000)\n",
 }
 # What only the compiler minds, and not the parser, is the file's own fault.

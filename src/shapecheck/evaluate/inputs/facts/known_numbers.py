@@ -99,7 +99,7 @@ def repeats_items(function: Callable[..., object], parameter: str) -> bool:
 def _mentions(function: Callable[..., object], name: str) -> bool:
     """Whether the code of a function has a parameter or an attribute of this name."""
     code = getattr(function, "__code__", None)
-    return code is not None and (name in code.co_names or name in code.co_varnames)
+    return isinstance(code, types.CodeType) and (name in code.co_names or name in code.co_varnames)
 
 
 def holds_sizes(function: Callable[..., object], parameter: str, depth: int = _DEPTH) -> bool:
