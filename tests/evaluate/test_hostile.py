@@ -63,6 +63,12 @@ class Net:
 def takes(net: Net, x: Float[Array, "b d"]) -> Float[Array, "d b"]:
     return x.T
 """
+CLEARS = """
+class Clears:
+    def __init__(self, n: int): globals().clear() ~SC302
+def last(net: Clears, x: Float[Array, "b d"]) -> Float[Array, "d b"]: ~unreached
+    return x.T
+"""
 # What looks like it and is none.
 HARMLESS = {
     "prints": "import builtins\nbefore = print\nbuiltins.print = lambda *a, **k: before(*a, **k)\n",
@@ -79,6 +85,7 @@ HARMLESS = {
     "hooks": "import sys, threading, warnings\nthreading.excepthook = warnings.showwarning = sys.excepthook = print\n",
     "encodes": "import json\njson.JSONEncoder.default = lambda self, value: str(value)\n",
     "no_name": TAKES + "del __name__, __file__\n",
+    "clears": CLEARS,
     "wraps_a_class": f"import functools\n{TAKES}Net.go = functools.wraps(type(bad))(lambda self: 0)\n",
     "more_recursion": "import sys\nsys.setrecursionlimit(5000)\n",
 }

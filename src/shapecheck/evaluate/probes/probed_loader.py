@@ -89,11 +89,9 @@ class ProbedLoader(importlib.machinery.SourceFileLoader):
 
     def _run(self, module: ModuleType) -> None:
         __tracebackhide__ = True
-        name = module.__name__
-        self._code = self.get_code(name)
+        self._code = self.get_code(module.__name__)
         vars(module).update(self.names)
         super().exec_module(module)
-        vars(module).setdefault("__name__", name)  # whoever looks for the home of a class asks, and its body may del it
 
 
 _compiling = threading.RLock()

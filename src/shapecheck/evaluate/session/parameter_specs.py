@@ -78,8 +78,9 @@ class ParameterSpecs:
         return self._scope(path, "function", getattr(inner, "__qualname__", "")) if path is not None else None
 
     def _of_class(self, cls: type) -> FunctionKey | None:
-        names = ((path, self._importer.loaded.get(plan.file)) for path, plan in self._plans.items())
-        path = next((path for path, module in names if module is not None and module.__name__ == cls.__module__), None)
+        modules = ((path, self._importer.loaded.get(plan.file)) for path, plan in self._plans.items())
+        # A module may have no name any more: its code may have removed that, or all that it had.
+        path = next((path for path, module in modules if getattr(module, "__name__", None) == cls.__module__), None)
         return self._scope(path, "class", cls.__qualname__) if path is not None else None
 
     def _scope(self, path: str, kind: str, qualname: str) -> FunctionKey | None:

@@ -33,7 +33,7 @@ def called_models(function: Callable[..., object], parameter: str, depth: int = 
     if not calls:
         inner = found.receivers(Part(parameter)) if depth else ()
         return next(filter(None, (called_models(each, name, depth - 1) for each, name in inner)), [])
-    note_module_read(module.__name__)
+    note_module_read(module)
     classes = [
         each
         for each in list(vars(module).values())

@@ -71,7 +71,7 @@ def _namesake_function(
     module = sys.modules.get(str(getattr(function, "__module__", "")))
     if module is None:
         return {}
-    note_module_read(module.__name__)
+    note_module_read(module)
     others = [each for each in functions_of(module) if each is not unwrap(function)]
     said = {(one.spec, one.dtype): one for each in others if (one := describe(each).get(given)) is not None}
     here = {name for each in known.values() for name in parse_spec(each.spec).names()}

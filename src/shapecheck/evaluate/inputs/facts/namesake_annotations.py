@@ -20,7 +20,7 @@ def namesake_annotations(function: Callable[..., object], parameter: str) -> lis
     module = sys.modules.get(str(getattr(function, "__module__", "")))
     if module is None:
         return []
-    note_module_read(module.__name__)
+    note_module_read(module)
     found: list[object] = []
     for each in functions_of(module):
         if parameter in own_annotations(each):

@@ -22,7 +22,7 @@ def record_classes(function: Callable[..., object], parameter: str) -> list[type
     module = sys.modules.get(str(getattr(function, "__module__", "")))
     if not reads or module is None:
         return []
-    note_module_read(module.__name__)
+    note_module_read(module)
     home = module.__name__.partition(".")[0]
     records = {
         id(each): each

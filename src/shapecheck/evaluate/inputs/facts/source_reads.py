@@ -6,7 +6,7 @@ import contextlib
 import sys
 from collections.abc import Iterator
 from contextvars import ContextVar
-from types import CodeType
+from types import CodeType, ModuleType
 
 from shapecheck.evaluate.probes.attribute_access import underlying_function
 
@@ -34,11 +34,11 @@ def note_read(value: object) -> None:
     if isinstance(code, CodeType):
         found.add((code.co_filename, code.co_firstlineno))
     else:
-        note_module_read(str(getattr(own, "__module__", "")))
+        note_module_read(sys.modules.get(str(getattr(own, "__module__", ""))))
 
 
-def note_module_read(name: str) -> None:
+def note_module_read(module: ModuleType | None) -> None:
     """Note that the source of a module is looked at."""
-    found, file = _reads.get(), getattr(sys.modules.get(name), "__file__", None)
+    found, file = _reads.get(), getattr(module, "__file__", None)
     if found is not None and isinstance(file, str):
         found.add((file, 0))

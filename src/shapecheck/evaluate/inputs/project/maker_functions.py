@@ -61,7 +61,7 @@ def makers_of(function: Callable[..., object], parameter: str) -> Sequence[Maker
     module = sys.modules.get(str(getattr(own, "__module__", "")))
     if module is None or not isinstance(own, (types.FunctionType, type)):
         return ()
-    note_module_read(module.__name__)
+    note_module_read(module)
     source = _sources.get(module.__name__)
     if source is None or source.module is not module:
         source = _sources[module.__name__] = _ModuleSource.of_module(module)

@@ -44,7 +44,7 @@ def written_relations(function: Callable[..., object] | None) -> tuple[WrittenRe
     module = sys.modules.get(str(getattr(function, "__module__", "")))
     if not isinstance(module, types.ModuleType):
         return ()
-    note_module_read(module.__name__)
+    note_module_read(module)
     if module not in _kept:  # each tie that is tried asks for them
         try:
             _kept[module] = _parse_relations(inspect.getsource(module))
