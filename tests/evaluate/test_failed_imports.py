@@ -79,6 +79,17 @@ def without(x: Float[Array, "n"], t: "nowhere.Tensor | None" = None) -> Float[Ar
 def of_another_kind(x: Float[nowhere.Tensor, "n"]) -> Float[nowhere.Tensor, "n"]:
     return x
 """,
+    # a package is there without one of its parts, and its name stands for all of it
+    "part.py": """
+import jax.gone_long_ago
+from jaxtyping import Array, Float
+
+def good(x: Float[Array, "n"]) -> Float[Array, "n"]:
+    return jax.jit(lambda y: 2 * y)(x)
+
+def needs(x: Float[Array, "n"]) -> Float[Array, "n"]:  ~unreached
+    return jax.gone_long_ago.twice(x)
+""",
     "guarded.py": """
 try:
     import nowhere

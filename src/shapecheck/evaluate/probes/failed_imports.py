@@ -136,6 +136,8 @@ class FailedImports:
             named = top if isinstance(error, ModuleNotFoundError) and error.name == top else whole
             self._found[file][line, named] = AbsentImport(line=line, name=named, why=why)
             bound = whole if part or wanted.is_alias else top
+            if bound != whole and (package := _package_alone(top)) is not None:
+                return package
             return StandIn(bound.lstrip("."), why, self._is_importing)
 
 
@@ -197,6 +199,15 @@ def _import_part(wanted: _ImportedName, package: str | None) -> object:
     if hasattr(found, part):
         return getattr(found, part)
     return importlib.import_module(f"{name}.{part}" if name.strip(".") else f"{name}{part}", package)
+
+
+def _package_alone(top: str) -> object:
+    """The package that `import package.part` binds, where it has no such part; None if it cannot be imported."""
+    try:
+        return importlib.import_module(top)
+    except Exception as error:
+        raise_own(error)
+        return None
 
 
 def _why(error: Exception, whole: str) -> str:
