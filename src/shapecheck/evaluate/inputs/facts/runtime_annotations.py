@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from shapecheck.evaluate.inputs.facts.defining_source import defining_source
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.own_errors import raise_own
 from shapecheck.evaluate.probes.attribute_access import underlying_function
@@ -98,12 +99,29 @@ def annotation_of(function: Callable[..., object], name: str, raw: object) -> ob
                 # Of a field with a converter Equinox writes what the converter takes into the constructor, too.
                 own = annotation_of_field(cls, name) if holds_plain_array(found) else MISSING
                 return own if array_type(own) is not None else found
-            if name in (annotations := own_annotations(cls)):
+            if name in (annotations := own_annotations(cls)) and not _is_made_of(init, name):
                 # Of a field with a converter the signature says what the converter takes: often anything.
                 own_annotation = annotations[name] if raw in _SILENT else raw
                 return _resolve(own_annotation, vars(sys.modules.get(cls.__module__, typing)), vars(cls))
     inner = underlying_function(function)
     return _resolve(raw, getattr(inner, "__globals__", {}), {})
+
+
+def _is_made_of(init: object, name: str) -> bool:
+    """Whether a written constructor makes an instance of a class for the field: `self.basis = Basis(0.0, 1.0, basis)`.
+
+    The field's annotation then says nothing of the parameter.
+    """
+    source = defining_source(init) if isinstance(init, types.FunctionType) else None
+    for node in ast.walk(source.tree) if source is not None else ():
+        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Call):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if (
+                f"self.{name}" in map(ast.unparse, targets)
+                and ast.unparse(node.value.func).rpartition(".")[2][:1].isupper()
+            ):
+                return True
+    return False
 
 
 def annotation_of_field(cls: type, name: str) -> object:
