@@ -51,7 +51,8 @@ def proposals(outcome: TrialOutcome) -> list[tuple[str, str]]:
     numbers = {name: text for text, name in free.items()}
     # First the two sizes that stand in one place of the two shapes: a long message has too many pairs.
     pairs.sort(key=lambda tie: frozenset((numbers.get(tie[0], ""), numbers.get(tie[1], tie[1]))) not in opposite)
-    return list(dict.fromkeys([*_parts(failure.message, free), *pairs]))[:_MOST]
+    likely = [*_parts(failure.message, free), *_common_factors(failure.message, free, known)]
+    return list(dict.fromkeys([*likely, *pairs]))[:_MOST]
 
 
 def written_ties(outcome: TrialOutcome, relations: Sequence[WrittenRelation]) -> list[tuple[str, str]]:
@@ -65,17 +66,19 @@ def written_ties(outcome: TrialOutcome, relations: Sequence[WrittenRelation]) ->
     words = list(dict.fromkeys(_NUMBER.findall(outcome.failure.message)))
     for one, other in [*pairs, *itertools.combinations(words, 2)]:
         for axis, number in ((one, other), (other, one)):
-            if axis not in free or number in free:
+            if axis not in free or number in free or int(number) <= 1:  # what has no items, or one, fits anything
                 continue
             for each in relations:
                 is_of_others = free[axis] not in re.findall(r"\w+", each.text)
                 if each.name in ("", free[axis]) and is_of_others and str(each.size(sizes)) == number:
                     found[(free[axis], each.text)] = None
-    if any(re.search(r"(?<![\w.])0(?![\w.])", text) for text in _SHAPE.findall(outcome.failure.message)):
+    few = {size for text in _SHAPE.findall(outcome.failure.message) for size in _NUMBER.findall(text)} & {"0", "1"}
+    named = {name: int(text) for text, name in free.items()}
+    for quotient in filter(None, (_QUOTIENT.fullmatch(each.text) for each in relations)):
+        one, other = quotient.groups()
         # A quotient of two sizes is written that came to nothing: who divides one by the other has it larger.
-        named = set(free.values())
-        quotients = (_QUOTIENT.fullmatch(each.text) for each in relations)
-        found.update(((q[1], f"3*{q[2]}"), None) for q in quotients if q is not None and {q[1], q[2]} <= named)
+        if {one, other} <= named.keys() and str(named[one] // named[other]) in few:
+            found[(one, f"3*{other}")] = None
     return list(found)[:_MOST]
 
 
@@ -123,6 +126,19 @@ def _parts(message: str, free: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         wanted, rest = divmod(math.prod(map(int, other)), known) if known else (0, 0)  # of no heads there are none
         if not rest and wanted > 1:
             yield free[named[0]], str(wanted)
+
+
+def _common_factors(message: str, free: Mapping[str, str], known: Sequence[int]) -> Iterator[tuple[str, str]]:
+    """The size of the model of which there is the same multiple on one side as of a free axis on the other.
+
+    So the `c*p*p` numbers of a patch are as many as a layer takes that is made for `channels*p*p`.
+    """
+    for pair in opposite_sizes(message):
+        for made, taken in itertools.permutations(map(int, pair)):
+            for text, name in free.items():
+                factor = made // int(text) if text.isdigit() and int(text) and made % int(text) == 0 else 1
+                if factor > 1 and taken % factor == 0 and taken // factor in known:
+                    yield name, str(taken // factor)
 
 
 def _computed_size(dim: SymbolicDim, sizes: Mapping[str, int]) -> Size | None:

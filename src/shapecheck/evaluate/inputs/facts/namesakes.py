@@ -23,6 +23,7 @@ _SEQUENCE = _word_set(
 )
 _SPATIAL = _word_set("h w x y height row col column image img resolution res pixel spatial grid")
 _ALONG = (_word_set("h y height row"), _word_set("w x column"))  # the one side of an image, and the other
+_SIZE = ("size",)  # an integer of which no more is said: of what is cut into patches, most likely
 _BATCH = _word_set("b bs batch example sample")
 _POINTS = _word_set("m point edge node vertex agent env environment particle atom residue ray query key")
 _OF_MODELS = _word_set(
@@ -71,6 +72,8 @@ def are_namesakes(dim: str, integer: str) -> bool:
         if start == "n" and words(integer)[:1] in _NUMBERS and is_extent(integer) and not is_of_models(integer):
             return True  # `N` of `num_points`
     elif any(_abbreviates(a, b) or _abbreviates(b, a) for a in left for b in right):
+        return True
+    if is_spatial(dim) and right == _SIZE:
         return True
     return any(kind & set(left) and kind & set(right) for kind in (_SEQUENCE, _SPATIAL, _BATCH))
 
@@ -137,7 +140,7 @@ def are_sides(name: str, other: str, integer: str) -> bool:
     """Whether two names are the sides of an image, and an integer is its size: a square one has that twice."""
     return (
         are_height_and_width(name, other)
-        and bool(_SPATIAL & {*words(integer)})
+        and (is_spatial(integer) or words(integer) == _SIZE)
         and not (_ALONG[0] | _ALONG[1]) & {*words(integer)}
     )
 
