@@ -341,10 +341,9 @@ def _comes_out_uneven(claim: Claim, mismatch: Mismatch) -> bool:
     sizes = {bound.name: int(bound.size) for bound in mismatch.bound if bound.size.isdigit()}
     known = [sizes[name] for name in dim.names() if name in sizes]
     bindings = Bindings({name: (size,) for name, size in sizes.items()})
-    if not any(size % divisor for divisor in dim.divisors() for size in known):
-        if not _is_fraction(dim, sizes):
-            return False
-        dim = parse_spec(_DIVISION.sub("//", str(dim)))
+    if not any(size % divisor for divisor in dim.divisors() for size in known) and not _is_fraction(dim, sizes):
+        return False
+    dim = parse_spec(_DIVISION.sub("//", str(dim)))
     observed = int(value.shape[axis]) if value.shape[axis].isdigit() else -1
     env = {name: (size,) for name, size in sizes.items()}
     rounded = (match(dim, ((observed - up,),), bindings, env=env, defer=True) for up in (0, 1))
