@@ -229,7 +229,7 @@ def report(
     counted = reports.tally(modules, verdicts, sure, judgement.reasons)
     summary, unreached = counted.summary, counted.unreached
     findings = reports.findings(modules, judgement.every_run, verdicts, sure)
-    findings += reports.stops(modules, runs, unreached, sure & verdicts.bad.keys())
+    findings += reports.stops(modules, runs, unreached, sure & verdicts.bad.keys(), findings)
     findings += _trouble_findings(modules, evaluated.troubles)
     findings += locked.findings if locked is not None else []
     outcome = suppress.apply(findings, list(modules.values()), config, unreached)

@@ -22,6 +22,9 @@ KEEPS_NO_AXIS: Final = "gives a number"
 SEVERAL: Final = "several"
 """The value of a record that stands for a stack of them, of which nobody says whether it is one."""
 
+NUMBER: Final = "0 axes"
+"""The rank of what code only computes with, if it is made a number."""
+
 ON_PATH: Final = "the path on which undetermined conditions are"
 """How the value begins that is a path through the code: what values of arrays choose it nobody says."""
 
@@ -88,6 +91,11 @@ def without_varied(assumptions: Iterable[Assumption], others: Iterable[Sequence[
         return made and bool(values.get(each.subject, set()) - {each.value})
 
     return [each for each in assumptions if not is_varied(each)]
+
+
+def without_numbers(assumptions: Iterable[Assumption]) -> list[Assumption]:
+    """What an evaluation rests on, apart from what is a number in it and might be an array."""
+    return [each for each in assumptions if (each.kind, each.value) != ("rank", NUMBER)]
 
 
 def proves(evidence: Sequence[Sequence[Assumption]], about: Literal["shape", "dim", "dtype"] = "shape") -> bool:

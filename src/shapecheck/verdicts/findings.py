@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from shapecheck.model import (
@@ -180,27 +180,36 @@ def stops(
     runs: Sequence[Sequence[Evaluation]],
     unreached: Sequence[UnreachedClaim],
     false: Collection[ClaimKey],
+    reported: Iterable[Finding] = (),
 ) -> list[Finding]:
-    """SC302: why evaluations ended early, where that left claims unreached, and none of the `false` ones says it."""
+    """SC302: why evaluations ended early, where that left claims unreached, and none of the `false` ones says it.
+
+    An error `reported` on the same line says it too.
+    """
     paths = {u.path for u in unreached}
-    open_names = _names_with_open_claims(modules, unreached)
+    errors = {(each.path, each.span.line) for each in reported if each.code in ("SC301", "SC305")}
     found: dict[tuple[str, int, str], Finding] = {}
     for run in runs:
-        refused = any(evaluation.refused for evaluation in run)  # a finding says it
-        if refused or not any(evaluation.status == "stopped" for evaluation in run):
+        if any(evaluation.refused for evaluation in run):  # a finding says it
             continue
+        failed = [each for each in run if _is_shape_error(each)]
+        is_guess = bool(failed) and not proves([each.assumptions for each in failed])
         went_on = any(each.mode == "sized" and each.status == "ok" for each in run)  # with other choices
-        if went_on and not _leaves_open(modules, run, open_names):
+        if went_on and not _leaves_open(modules, run, unreached):
             continue
         numbers = any(evaluation.mode == "sized" and evaluation.status != "failed" for evaluation in run)
         for evaluation in run:
             failure = evaluation.failure
-            if evaluation.status != "stopped" or failure is None or failure.kind == "shape" or is_about_order(failure):
+            if evaluation.status != "stopped" or failure is None or is_about_order(failure):
+                continue
+            if failure.kind == "shape" and not is_guess:  # an error says it
                 continue
             if evaluation.mode == "symbolic" and numbers:  # where symbols stop is no matter if numbers go further
                 continue
             frame = failure.frame
             path, line = (frame.path, frame.line) if frame is not None else (evaluation.path, evaluation.line)
+            if (path, line) in errors:
+                continue
             if path in modules and is_unfit_print(modules[path], line):  # SC405 says it
                 continue
             if any(ends_at_claim(modules[key[0]], modules[key[0]].claims[key[1]], evaluation) for key in false):
@@ -214,30 +223,15 @@ def stops(
     return list(found.values())
 
 
-def _leaves_open(
-    modules: Mapping[str, Module], run: Sequence[Evaluation], open_names: Mapping[str, Collection[str]]
-) -> bool:
+def _leaves_open(modules: Mapping[str, Module], run: Sequence[Evaluation], unreached: Sequence[UnreachedClaim]) -> bool:
     """Whether claims of what one entry runs are unreached, and no error of its says why."""
     if any(each.failure is not None and each.failure.kind == "shape" for each in run):
         return False
-    name, path = run[0].target.partition(":")[2].partition(" ")[0], run[0].path
-    if name in open_names.get(path, ()) or path not in modules:
-        return True
-    return not any(each.qualname == name or each.qualname.startswith(f"{name}.") for each in modules[path].scopes)
-
-
-def _names_with_open_claims(
-    modules: Mapping[str, Module], unreached: Sequence[UnreachedClaim]
-) -> Mapping[str, Collection[str]]:
-    """By file, the functions and classes with unreached claims, and those around them."""
-    lines = {(each.path, each.line) for each in unreached}
-    found: dict[str, set[str]] = {path: set() for path in modules}
-    for path, module in modules.items():
-        for claim in module.claims:
-            if (path, claim.span.line) in lines:
-                parts = module.scopes[claim.scope].qualname.split(".")
-                found[path] |= {".".join(parts[:count]) for count in range(1, len(parts) + 1)}
-    return found
+    name = run[0].target.partition(":")[2].partition(" ")[0]
+    scopes = modules[run[0].path].scopes if run[0].path in modules else ()
+    inside = {each.index for each in scopes if each.qualname == name or each.qualname.startswith(f"{name}.")}
+    lines = {each.line for each in unreached if each.path == run[0].path}
+    return any(c.scope in inside and c.span.line in lines for c in modules[run[0].path].claims) if inside else True
 
 
 @dataclass(frozen=True)

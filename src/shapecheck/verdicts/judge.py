@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from shapecheck.model import SNIPPET, ArrayValue, Assumption, Claim, Evaluation, Module, Point, proves, weakest
-from shapecheck.model.assumption import KEEPS_NO_AXIS, ON_PATH, is_of_stacks, without_varied
-from shapecheck.shapes import FixedDim, NamedDim, parse_spec
+from shapecheck.model.assumption import KEEPS_NO_AXIS, ON_PATH, is_of_stacks, without_numbers, without_varied
+from shapecheck.shapes import FixedDim, NamedDim, Spec, parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
 from shapecheck.verdicts.claim_outcome import Mismatch
 from shapecheck.verdicts.evaluation_results import MADE_UP, ClaimKey, Result, ends_at_claim, evaluate
@@ -249,12 +249,29 @@ def _verdict(
         about = (
             "dim" if mismatch.reason == "dim" and not is_written else "dtype" if mismatch.reason == "dtype" else about
         )
-        if proves([each.assumptions for each, _ in pairs], about):
+        spec = parse_spec(module.claims[key[1]].spec)
+        if proves(
+            [without_numbers(each.assumptions) if _owes_no_number(m, spec) else each.assumptions for each, m in pairs],
+            about,
+        ):
             surest, shows = min(pairs, key=lambda pair: _strength(pair[0].assumptions))
             return Contradiction(shows, surest.evaluation)
     if bad and not all(any(a.kind == "follows" for a in each.assumptions) for each in bad):
         verdicts.unknown.setdefault(key, MADE_UP)
     return None
+
+
+def _owes_no_number(mismatch: Mismatch, spec: Spec) -> bool:
+    """Whether what does not fit cannot be due to a made-up number, which may be an array.
+
+    An array in its place broadcasts: it may bring further axes, and may stretch one of size 1.
+    """
+    value, axis, rank = mismatch.value, mismatch.axis, spec.rank()
+    if not isinstance(value, ArrayValue):
+        return False
+    if mismatch.reason == "rank":
+        return rank is not None and len(value.shape) > rank
+    return mismatch.reason == "dim" and axis is not None and axis < len(value.shape) and value.shape[axis] != "1"
 
 
 def _reach(seen: Sequence[Mismatch]) -> str:

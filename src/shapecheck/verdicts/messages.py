@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Mapping, Sequence
 
 from shapecheck.model import (
@@ -29,6 +30,7 @@ _CODES = {"param": "SC202", "return": "SC203", "value": "SC204", "name": "SC204"
 
 # Multiples of smaller sizes mean nothing: everything is some multiple of 2.
 _SMALLEST_NAMED = 15
+_NAMELESS = re.compile(r"\bdim\d+\b")  # a symbol for what the function that was evaluated has no name for
 # Any axis may happen to have these, whatever else has.
 _SAID_BY_NONE = ("0", "1")
 
@@ -169,7 +171,7 @@ def _observed_text(claim: Claim, mismatch: Mismatch, evaluation: Evaluation) -> 
 def _dim(text: str, names: dict[str, str]) -> str:
     """A size with the name it has, or the name that it is the smallest multiple of: `n_embd=80`, `4*n_embd=320`."""
     if not text.isdigit():
-        return text
+        return _NAMELESS.sub(lambda found: names.get(found[0], found[0]), text)
     if text in names:
         return f"{names[text]}={text}"
     sizes = [int(size) for size in names if size.isdigit() and int(size) > _SMALLEST_NAMED]
@@ -232,7 +234,8 @@ def _bindings(bound: Sequence[BoundSize], path: str) -> list[str]:
     by_source: dict[tuple[str, int | None], list[str]] = {}
     for b in bound:
         source = b.source if b.source != b.name else "an integer of that name"
-        by_source.setdefault((source, b.line), []).append(b.name if b.size == b.name else f"{b.name}={b.size}")
+        is_symbol = b.size == b.name or _NAMELESS.fullmatch(b.size) is not None
+        by_source.setdefault((source, b.line), []).append(b.name if is_symbol else f"{b.name}={b.size}")
     return [
         f"{', '.join(names)} from {source} ({path}:{line})" if line is not None else f"{', '.join(names)} ({source})"
         for (source, line), names in by_source.items()

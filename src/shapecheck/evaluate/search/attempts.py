@@ -23,7 +23,6 @@ from shapecheck.evaluate.probes.user_caches import forget
 _MOST_GUESSES = 16
 _MOST_ROUNDS = 6  # models and optimizers of one call that ask for their variables
 _GUESSING = 1.5  # seconds
-_GUESSES = ("rank", "value")  # kinds of assumptions of which little follows
 _UNBOUND_AXIS = re.compile(r"unbound axis name:? '?(\w+)")
 
 
@@ -122,7 +121,7 @@ class Attempts:
         bound_call: BoundCall | None = None
         try:
             bound_call = self.call_spec.prepare(trial)
-            self._guessing = any(a.provenance == "invented" and a.kind in _GUESSES for a in bound_call.assumptions)
+            self._guessing = bound_call.is_guess()
             for name, each in self._later.items():
                 bound_call.later[name].take(each)
             under(self.axes, bound_call.call)

@@ -123,7 +123,8 @@ class CodeErrors:
         """Whether a run with arrays of guessed ranks ended in a shape error that is not about these.
 
         With other ranks it has the same words, sizes and all. A run that ends earlier, as one that indexes a number
-        does, shows nothing; none may come further, or to other words.
+        does, shows nothing; none may come further, or to other words. In place of what may be a number there is an
+        array, with which other sizes are made up too.
         """
         if not _is_shape_error(outcome) or not outcome.has_guessed_rank():
             return False
@@ -141,7 +142,12 @@ class CodeErrors:
             later = [other for other in ran if other.ok or other.place == error.place or other.depth >= error.depth]
             if not later or not all(_has_same_words(other, error) for other in later):
                 return False
-        return bool(keys)
+        numbers = error.guessed_numbers()
+        if numbers:
+            other = self._attempts.run_if_possible(dataclasses.replace(error.trial, invention=ODD))
+            if other is None or numbers & other.guessed_numbers() or not _is_same_error(other, error):
+                return False
+        return bool(keys or numbers)
 
     def _is_one_place(self, failed: Sequence[TrialOutcome]) -> bool:
         """Whether all runs failed on one line: those with as many axes for a variadic dim that has a name.

@@ -40,6 +40,7 @@ from shapecheck.evaluate.search.size_search import SizeSearch, says_division, sa
 from shapecheck.model import Assumption, Evaluation
 from shapecheck.worker.messages.plans import EntryPlan
 
+_STACKS, _STACKS_SECONDS = 2, 5.0
 _UNVERIFIED = ("template", "compare")  # what is shown as it is: any sizes that go will do
 
 
@@ -297,7 +298,8 @@ class EntrySearch:
 
     def _takes_no_stacks(self, outcome: TrialOutcome) -> bool:
         """Whether the code cannot have stacks of the records of a run: then these are one each, as comments say."""
-        stacks = self._further.with_stacks(outcome)
+        with self.attempts.apart(_STACKS, _STACKS_SECONDS):
+            stacks = self._further.with_stacks(outcome)
         return stacks is not None and stacks.failure is not None and stacks.failure.kind == "shape"
 
     def _errors_of_no_guess(self, found: SearchResult) -> tuple[TrialOutcome, ...]:

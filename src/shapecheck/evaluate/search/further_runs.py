@@ -23,7 +23,6 @@ from shapecheck.evaluate.inputs.trials.choices import (
     default_key,
     is_length_key,
     is_rank_key,
-    is_stack_key,
 )
 from shapecheck.evaluate.inputs.trials.size_assignment import DIVISIBLE, DIVISIBLE_TOO, Substitution
 from shapecheck.evaluate.inputs.trials.trial import INDEPENDENT, CallSpec, SearchResult, Trial, TrialOutcome
@@ -388,5 +387,4 @@ def _without_further_items(outcome: TrialOutcome) -> TrialOutcome:
 
 def stacked_records(outcome: TrialOutcome) -> dict[str, str]:
     """The names of the records of a run that may as well be stacks of them, by what chooses that."""
-    others = outcome.bound_call.options.others if outcome.bound_call is not None else {}
-    return {key: key.rpartition(" ")[0].rpartition(".")[2] for key in others if is_stack_key(key)}
+    return outcome.bound_call.stacked_records() if outcome.bound_call is not None else {}

@@ -8,7 +8,7 @@ import socket
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
 from shapecheck.evaluate.leftover_processes import MARK, end_leftovers
@@ -39,6 +39,9 @@ def main(imported: WorkerSession | None = None) -> None:
     replies, commands = keep_pipes()
     inbox: queue.Queue[object] = queue.Queue()
     mark = os.environ.get(MARK, "").rpartition(" ")[2]
+    threading.Thread(target=_listen, args=(commands, inbox, mark), daemon=True).start()
+    opening = inbox.get()
+
     process, own_process = os.getpid(), os.getpid
 
     def send(message: WorkerMessage) -> None:
@@ -72,8 +75,6 @@ def main(imported: WorkerSession | None = None) -> None:
         finally:
             os._exit(1)
 
-    threading.Thread(target=_listen, args=(commands, inbox, mark, end_with_bug), daemon=True).start()
-    opening = inbox.get()
     try:
         if not isinstance(opening, Startup):
             raise TypeError(f"the parent began with {opening!r}")
@@ -159,12 +160,9 @@ def _write_no_bytecode() -> None:
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 
 
-def _listen(commands: BinaryIO, inbox: queue.Queue[object], mark: str, end_with_bug: Callable[[], None]) -> None:
-    try:
-        for message in _messages(commands):
-            inbox.put(message)
-    except Exception:  # else the parent would wait for an answer until its time is over
-        end_with_bug()
+def _listen(commands: BinaryIO, inbox: queue.Queue[object], mark: str) -> None:
+    for message in _messages(commands):
+        inbox.put(message)
     # The parent is gone: nobody wants an answer, whatever the user's code is doing.
     try:
         end_leftovers(mark)

@@ -291,8 +291,7 @@ class ArgumentSources:
             if kind == "integer":
                 return self._integers.choose(name)
             if kind == "scalar":
-                self._values.invent("rank", name, axes_text(0))
-                return name_hints.number(name)
+                return self._values.number(name)
             if looks_up_keys(function, name):
                 return MISSING
             called = MISSING if described.exact else self._as_called(function, name, only=WrittenArray)
@@ -328,8 +327,7 @@ class ArgumentSources:
         if kind == "integer" or is_dim or (kind and constructing):  # constructors mostly compute with sizes
             return (self._integers.choose(name),)
         if kind == "scalar":
-            self._values.invent("rank", name, axes_text(0))
-            return (name_hints.number(name),)
+            return (self._values.number(name),)
         if kind and name_hints.is_scalar(name):
             return (self._values.number_or_array(name),)
         if (called := self._as_called(function, name)) is not MISSING:
@@ -349,8 +347,7 @@ class ArgumentSources:
                 self._values.invent("value", name, f"one {cls.__name__}")
                 return (made,)
         if kind and not is_beside_others and self._is_beside_sizes(function, name):
-            self._values.invent("rank", name, axes_text(0))
-            return (name_hints.number(name),)
+            return (self._values.number(name),)
         return (self._values.number_or_array(name),) if kind and is_beside_others else ()
 
     @staticmethod

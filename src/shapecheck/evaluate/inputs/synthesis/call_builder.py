@@ -74,7 +74,14 @@ from shapecheck.evaluate.inputs.synthesis.synthesise_arguments import Synthesis
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trials import abstract_call
 from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall
-from shapecheck.evaluate.inputs.trials.choices import ArgumentChoices, Choices, Options, default_key, one_key, shape_key
+from shapecheck.evaluate.inputs.trials.choices import (
+    ArgumentChoices,
+    Choices,
+    Options,
+    default_key,
+    one_key,
+    shape_key,
+)
 from shapecheck.evaluate.inputs.trials.later_variables import with_given
 from shapecheck.evaluate.inputs.trials.size_assignment import SizeAssignment
 from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec, CallSignature
@@ -85,6 +92,7 @@ from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.probes.recorder import RecordedPart, Recorder
 from shapecheck.evaluate.read_only_disk import read_only
 from shapecheck.model import Assumption
+from shapecheck.model.assumption import NUMBER
 from shapecheck.worker.messages.plans import ConfiguredExample, ParameterSpec
 
 
@@ -552,6 +560,8 @@ def _inventions(made: Iterable[Synthesis], fixed: Collection[int] = ()) -> tuple
     for synthesis in made:
         for (kind, name), value in synthesis.values.inventions.items():
             found[Assumption(kind, name, value, "invented")] = None
+        for name in synthesis.values.named_numbers:
+            found[Assumption("rank", name, NUMBER, "namesake")] = None
         for name in synthesis.assignment.guessed_dtypes:
             found[Assumption("dtype", name, "", "invented")] = None
         for part, spec in synthesis.sources.described_parts.items():

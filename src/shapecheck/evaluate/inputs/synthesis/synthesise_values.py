@@ -42,7 +42,7 @@ from shapecheck.evaluate.inputs.trials.abstract_call import (
 )
 from shapecheck.evaluate.inputs.trials.choices import NO_OPTIONS, ArgumentChoices, Keys, Options, axes_text
 from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED, SizeAssignment
-from shapecheck.model.assumption import KEEPS_NO_AXIS, MADE_FUNCTION, AssumptionKind
+from shapecheck.model.assumption import KEEPS_NO_AXIS, MADE_FUNCTION, NUMBER, AssumptionKind
 from shapecheck.shapes import parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
@@ -100,6 +100,7 @@ class ValueSynthesis:
         self.assignment, self.integers, self._instance, self.keys = assignment, integers, instance, keys
         self.choices = choices
         self.inventions: dict[tuple[AssumptionKind, str], str] = {}
+        self.named_numbers: list[str] = []  # what is one number by its name
         self.lengths: set[int] = set()  # of sequences, of which nobody says how long they are
         self.beside: tuple[str, ...] = ()  # the parameters of the function that values are made for
         self._leaf: ParameterSpec | None = None
@@ -312,14 +313,21 @@ class ValueSynthesis:
             return name_hints.number(name) if float in members else self.integers.choose(name)
         return self._of_rank(name, chosen, self.assignment.variadic_rank, "")
 
+    def number(self, name: str) -> float:
+        """A number where nothing but the code, or the name, says that it is one."""
+        if name_hints.is_one_number(name):
+            self.named_numbers.append(name)
+        else:
+            self.invent("rank", name, NUMBER)
+        return name_hints.number(name)
+
     def number_or_array(self, name: str) -> object:
         """What nothing describes but that it is computed with: a number, or an array of two axes that fits anywhere.
 
         The latter does not count where the name says that it is one number.
         """
         if not self.integers.invention or name_hints.is_one_number(name):
-            self.invent("rank", name, axes_text(0))
-            return name_hints.number(name)
+            return self.number(name)
         self.invent("rank", name, axes_text(2))
         return self.assignment.array("1 1", "Float", name)
 

@@ -8,11 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from shapecheck.evaluate.inputs.trials.choices import NO_OPTIONS, Choices, Options
+from shapecheck.evaluate.inputs.trials.choices import NO_OPTIONS, Choices, Options, is_stack_key
 from shapecheck.evaluate.inputs.trials.later_variables import LaterArgument, assumptions_of
 from shapecheck.evaluate.inputs.trials.size_assignment import Multiples, Substitution
 from shapecheck.evaluate.inputs.trials.ties import CallSignature, Sizes
 from shapecheck.model import Assumption, Call, Failure, Mode, Stage
+from shapecheck.model.assumption import NUMBER
 from shapecheck.shapes import SymbolicDim, is_variadic, parse_spec
 
 INDEPENDENT = Substitution()
@@ -89,6 +90,19 @@ class BoundCall:
         """The same, with what is assumed of those arguments."""
         more = tuple(assumptions_of(self.later))
         return dataclasses.replace(self, assumptions=(*self.assumptions, *more)) if more else self
+
+    def stacked_records(self) -> dict[str, str]:
+        """The names of its records that may as well be stacks of them, by what chooses that."""
+        return {key: key.rpartition(" ")[0].rpartition(".")[2] for key in self.options.others if is_stack_key(key)}
+
+    def is_guess(self) -> bool:
+        """Whether something was made up of which little follows: an array of any rank, a callable, a value.
+
+        A record has the fields that its class describes.
+        """
+        records = set(self.stacked_records().values())
+        made = (each for each in self.assumptions if each.provenance == "invented")
+        return any(each.kind == "rank" or (each.kind == "value" and each.subject not in records) for each in made)
 
     def sizes(self) -> Sizes:
         """All sizes of the trial."""
@@ -213,6 +227,12 @@ class TrialOutcome:
     def has_guessed_rank(self) -> bool:
         """Whether nothing says how many axes some array has."""
         return "rank" in self._invented_kinds()
+
+    def guessed_numbers(self) -> set[str]:
+        """What was made a number, and may as well be an array."""
+        found = self.bound_call.assumptions if self.bound_call is not None else ()
+        invented = (each for each in found if (each.kind, each.provenance) == ("rank", "invented"))
+        return {each.subject for each in invented if each.value == NUMBER}
 
     def has_guessed_dtype(self) -> bool:
         """Whether nothing says of which dtype some array is."""

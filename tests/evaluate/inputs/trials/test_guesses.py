@@ -1,0 +1,169 @@
+"""What nobody describes is made up, and the code is still told its mistakes: those that no guess can be due to."""
+
+from __future__ import annotations
+
+import pytest
+
+HEAD = """
+import math
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+"""
+
+CASES = {
+    # a number may be an array: that broadcasts, and changes no axis of several items
+    "numbers.py": '''
+class Rollout(NamedTuple):
+    reward: jax.Array   # [T, E]
+    value: jax.Array    # [T, E]
+    done: jax.Array     # [T, E]
+
+def gae(rollout, last_value, gamma, lam):
+    """Advantages.
+
+    last_value: [E]
+    """
+    values = jnp.concatenate([rollout.value, last_value[None]])     # [T+1, E]
+    delta = rollout.reward + gamma * values[1:] - values[:-1]       # [T, E]
+
+    def back(acc, d):
+        acc = d + gamma * lam * acc     # [E]
+        return acc, acc
+
+    return jax.lax.scan(back, jnp.zeros_like(last_value), delta, reverse=True)[1]
+
+def turned(rollout, last_value, gamma, lam):
+    """Advantages.
+
+    last_value: [E]
+    """
+    values = jnp.concatenate([rollout.value, last_value[None]])     # [E, T+1] ~SC201
+    delta = rollout.reward + gamma * values[1:] - values[:-1]       # [T, E]
+
+    def back(acc, d):
+        acc = d + gamma * lam * acc     # [E]
+        return acc, acc
+
+    return jax.lax.scan(back, jnp.zeros_like(last_value), delta, reverse=True)[1]
+
+def joined(rollout, last_value, gamma):
+    """Advantages.
+
+    last_value: [E] ~unreached
+    """
+    values = jnp.concatenate([rollout.value, last_value[:, None]]) ~SC301
+    return rollout.reward + gamma * values[1:] - values[:-1]        # [T, E] ~unreached
+
+def stretched(x, scale):
+    """Of one vector, or of several, as the scales are.
+
+    x: (D,)
+    """
+    return x * scale        # (N, D) ~unreached
+''',
+    # a quotient that comes to nothing, or to one, says nothing of another size
+    "quotients.py": '''
+def attend(q, k, mask):
+    """
+    q (B, T, H, K): queries
+    k (B, S, G, K): keys, each shared by H // G query heads
+    mask (T, S): which keys each query may see
+    """
+    B, T, H, K = q.shape
+    G = k.shape[2]
+    q = q.reshape(B, T, G, H // G, K)                               # (B, T, G, H // G, K)
+    logits = jnp.einsum("btgrk,bsgk->bgrts", q, k)                  # (B, G, H // G, T, S)
+    return jnp.where(mask, logits, -1e9)                            # (B, G, H // G, T, S)
+
+def attend_turned(q, k, mask):
+    """
+    q (B, T, H, K): queries ~unreached
+    k (B, S, G, K): keys, each shared by H // G query heads ~unreached
+    mask (T, S): which keys each query may see ~unreached
+    """
+    B, T, H, K = q.shape
+    G = k.shape[2]
+    q = q.reshape(B, T, G, H // G, K)                               # (B, T, G, H // G, K) ~unreached
+    logits = jnp.einsum("btgrk,bsgk->bgrst", q, k)                  # (B, G, H // G, T, S) ~SC201
+    return jnp.where(mask, logits, -1e9)                            # (B, G, H // G, T, S) ~unreached
+''',
+    # a field's annotation is not that of the parameter of which it is made
+    "constructors.py": """
+class Basis(eqx.Module):
+    centers: Float[Array, " k"]
+
+    def __init__(self, low: float, high: float, k: int):
+        self.centers = jnp.linspace(low, high, k)
+
+    def __call__(self, x: Float[Array, " m"]) -> Float[Array, "m k"]:
+        return x[:, None] - self.centers
+
+class Net(eqx.Module):
+    basis: Basis
+    weight: Float[Array, "k d"]
+
+    def __init__(self, basis, d, key):
+        self.basis = Basis(0.0, 1.0, basis)
+        self.weight = jax.random.normal(key, (basis, d))
+
+    def __call__(self, x: Float[Array, " m"]) -> Float[Array, "m d"]:
+        return self.basis(x) @ self.weight
+
+class Given(eqx.Module):
+    basis: Basis
+
+    def __init__(self, basis):
+        self.basis = basis
+
+    def __call__(self, x: Float[Array, " m"]) -> Float[Array, "m"]:
+        return self.basis(x).sum(-1)
+""",
+    # half of an odd size is what the code makes of it
+    "halves.py": """
+class Encoding(eqx.Module):
+    embed_dim: int
+
+    def __call__(self, x):
+        # x: (batch, embed_dim) ~unreached
+        rates = jnp.arange(0, self.embed_dim, 2) * 2.0      # (embed_dim/2,) ~unreached
+        return x[:, ::2] * rates, jnp.zeros(3) + jnp.zeros((self.embed_dim, 4)) ~SC301
+""",
+    # the numbers of one patch are what the layer takes, and an image has the size that the model is made for
+    "patches.py": """
+class Tower(eqx.Module):
+    proj: eqx.nn.Linear
+    pos: Float[Array, "patches dim"]
+    patch: int = eqx.field(static=True)
+
+    def __init__(self, channels, size, patch, dim, key):
+        self.patch = patch
+        self.proj = eqx.nn.Linear(channels * patch * patch, dim, key=key)
+        self.pos = jnp.zeros(((size // patch) ** 2, dim))
+
+    def __call__(self, img: Float[Array, "c h w"]) -> Float[Array, "patches dim"]:
+        c, h, w = img.shape
+        p = self.patch
+        x = img.reshape(c, h // p, p, w // p, p).transpose(1, 3, 0, 2, 4)   # (h//p, w//p, c, p, p)
+        return jax.vmap(self.proj)(x.reshape((h // p) * (w // p), c * p * p)) + self.pos
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(check_folder):
+    return check_folder({name: HEAD + text for name, text in CASES.items()})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_guesses_hide_no_mistake_and_are_none(folder, name):
+    assert folder.cases[name].as_marked()
+
+
+def test_an_axis_goes_by_the_name_that_the_record_has_for_it(folder):
+    found = [each for each in folder.report.findings if each.code == "SC201" and "T+1" in each.message]
+    assert [each.observed for each in found] == ["(T + 1, E)"]
