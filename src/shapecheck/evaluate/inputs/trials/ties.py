@@ -13,7 +13,7 @@ import inspect
 import itertools
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from shapecheck.evaluate.inputs.facts.body_shapes import is_inside
@@ -31,7 +31,7 @@ from shapecheck.evaluate.inputs.facts.namesakes import (
     words,
 )
 from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED, is_of_further
-from shapecheck.evaluate.inputs.trials.written_relations import written_relations
+from shapecheck.evaluate.inputs.trials.written_relations import WrittenRelation, written_relations
 from shapecheck.model import Assumption
 from shapecheck.shapes import AnyDims, FixedDim, NamedDim, VariadicDim, is_variadic, parse_spec
 
@@ -123,6 +123,14 @@ class CallSignature:
         specs = (parse_spec(array.spec) for array in self.arrays)
         return any(named in spec.names() and any(isinstance(d, AnyDims) for d in spec.dims) for spec in specs)
 
+    def has_beside(self, name: str, others: Iterable[str]) -> bool:
+        """Whether some array has an axis of this name and one of the others, which are two then.
+
+        The `h` of `(h, t, d)` is not the `t // chunk` that the file writes of some axis.
+        """
+        every = (parse_spec(array.spec).names() for array in self.arrays)
+        return any(name in names and any(each in names for each in others) for names in every)
+
     def names_both(self, first: str, second: str) -> bool:
         """Whether the claims of this scope use both names, or names that go for them."""
         used = {name for names in self._all() for name in names}
@@ -182,7 +190,10 @@ def explain_tie(tie: Tie, signature: CallSignature, sizes: Sizes) -> Assumption:
     is_said = any(_says_relation(each, related) for each in related) or bool(
         _computed_variables(signature.function) & set(related)
     )
-    is_said = is_said or text in relation_texts(name, sizes.by_name(), signature.function)
+    is_said = is_said or any(
+        each.text == text and (each.name or not signature.has_beside(name, related[1:]))
+        for each in relations_of(name, sizes.by_name(), signature.function)
+    )
     multiple = _MULTIPLE.fullmatch(text)
     if multiple is not None and any(
         each.text in (f"{name}//{multiple[1]}", f"{name}/{multiple[1]}")
@@ -196,11 +207,13 @@ def explain_tie(tie: Tie, signature: CallSignature, sizes: Sizes) -> Assumption:
     return Assumption("tie", name, text, "written" if is_said else "invented")
 
 
-def relation_texts(name: str, sizes: Mapping[str, int], function: Callable[..., object] | None) -> Iterator[str]:
+def relations_of(
+    name: str, sizes: Mapping[str, int], function: Callable[..., object] | None
+) -> Iterator[WrittenRelation]:
     """How the size of a name may follow from those of others, as its function's file writes it, over names alone."""
     for each in written_relations(function):
         if each.name in ("", name) and each.size(sizes) is not None and name not in _NAME.findall(each.text):
-            yield each.text
+            yield each
 
 
 def equal_through_open(tie: Tie, ties: Sequence[Tie], signature: CallSignature) -> Iterator[str]:
