@@ -10,6 +10,7 @@ from types import CodeType, ModuleType
 
 from shapecheck.evaluate.probes.attribute_access import underlying_function
 
+_GENERATED = "<string>"  # what dataclasses compile has no file of its own: it is made of the class
 _reads: ContextVar[set[tuple[str, int]] | None] = ContextVar("_reads", default=None)
 
 
@@ -31,7 +32,7 @@ def note_read(value: object) -> None:
         return
     own = underlying_function(value)
     code = own if isinstance(own, CodeType) else getattr(own, "__code__", None)
-    if isinstance(code, CodeType):
+    if isinstance(code, CodeType) and code.co_filename != _GENERATED:
         found.add((code.co_filename, code.co_firstlineno))
     else:
         note_module_read(sys.modules.get(str(getattr(own, "__module__", ""))))
