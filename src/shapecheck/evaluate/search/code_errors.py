@@ -47,6 +47,8 @@ _SHAPES = re.compile(r"[(\[][\d, ]*[)\]]")
 _SEVERAL = 2  # axes of a variadic dim, which then are more than one
 _MEMBER, _MEMBER_SECONDS = 120, 2.0  # attempts and seconds for one member of a union
 _RANKS, _RANKS_SECONDS = 24, 2.0  # attempts and seconds for other ranks of arrays that nothing describes
+_UNPACKS = re.compile(r"values to unpack")
+_STRUCTURE = re.compile(r"same pytree structure|body output must be a pair")
 _LEAST_FAILURES = 2  # assignments of different sizes that must fail alike
 
 
@@ -108,7 +110,9 @@ class CodeErrors:
             return None
         if any(map(self._is_of_nothing, failed)) or self._is_next_to_open(failed[0]) or self._squeezes_open(failed[0]):
             return None
-        if may_blame_dtype(failed[0], _DTYPES_DIFFER):
+        if may_blame_dtype(failed[0], _DTYPES_DIFFER) or _may_blame_callable(failed[0]):
+            return None
+        if self._counts_otherwise(failed[0]):
             return None
         if not self._is_one_place(failed) or not failed[0].place[0]:
             return None
@@ -118,6 +122,11 @@ class CodeErrors:
         if not is_error or not self._fails_for_any_length(failed[0]) or self._fits_with_one(failed[0]):
             return None
         return failed[0] if not failed[0].has_guessed_rank() or self.is_of_no_guess(failed[0]) else None
+
+    def _counts_otherwise(self, outcome: TrialOutcome) -> bool:
+        """Whether the code unpacks other axes than comments say: they may have those of `vmap` among them."""
+        unpacks = outcome.failure is not None and _UNPACKS.search(outcome.failure.message) is not None
+        return unpacks and not all(array.formal for array in self._call_spec.signature.arrays)
 
     def is_of_no_guess(self, outcome: TrialOutcome) -> bool:
         """Whether a run with arrays of guessed ranks ended in a shape error that is not about these.
@@ -367,6 +376,8 @@ class CodeErrors:
             return ()
         if len({each.place for each in shown}) > 1 or not two.place[0] or any(each.has_invented() for each in shown):
             return ()
+        if _UNPACKS.search(two.failure.message if two.failure is not None else ""):  # the code says how many there are
+            return ()
         requires = f"{' and '.join(self._call_spec.signature.variadics())} is one axis"
         return tuple(each.with_requirement(requires) for each in shown)
 
@@ -389,6 +400,8 @@ class CodeErrors:
         failed = [each for each in shown if each is not None and _is_shape_error(each) and not each.has_invented()]
         if len(failed) < len(several) or not failed[0].place[0] or failed[0].place != failed[1].place:
             return ()
+        if any(each.failure is not None and _UNPACKS.search(each.failure.message) for each in failed):
+            return ()
         if any(each.bound_call is None or each.bound_call.shared for each in failed):
             return ()
         further = self._sizes.under_any_tie(SearchResult(failed=(failed[0],)))
@@ -406,6 +419,12 @@ def may_blame_dtype(outcome: TrialOutcome, words: re.Pattern[str] = _OF_DTYPE) -
     """Whether what ended a run, in these words, may be the dtype that an array was given because nothing says it."""
     is_named = outcome.failure is not None and words.search(outcome.failure.message) is not None
     return is_named and outcome.has_guessed_dtype()
+
+
+def _may_blame_callable(outcome: TrialOutcome) -> bool:
+    """Whether a loop's body does not give what it is to give, where that body may have been made up."""
+    is_structure = outcome.failure is not None and _STRUCTURE.search(outcome.failure.message) is not None
+    return is_structure and outcome.has_invented()
 
 
 def _is_shape_error(outcome: TrialOutcome) -> bool:

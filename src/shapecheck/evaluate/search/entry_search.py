@@ -261,11 +261,14 @@ class EntrySearch:
         trial = dataclasses.replace(
             first.trial, choices=(*first.trial.choices, *ways), variant=0, substitution=INDEPENDENT
         )
+        is_open = self._sizes.nested_open
         with self.attempts.apart(self._call_spec.attempts, self._call_spec.seconds):
             try:
                 return self._try(trial)
             except CannotSynthesiseError:
                 return SearchResult()
+            finally:
+                self._sizes.nested_open = is_open  # what holds of these arguments says nothing of the others
 
     def _along_paths(self, failed: Sequence[TrialOutcome]) -> Iterator[TrialOutcome]:
         """What runs along paths show that undetermined conditions choose: errors too, where one condition does."""

@@ -72,7 +72,7 @@ def init_conv(key, size, n_in, n_out):
 def conv(p, x):
     # x: [batch, height, width, channels] ~unreached
     dims = ("NHWC", "HWIO", "NHWC")
-    y = jax.lax.conv_general_dilated(x, p["w"], (1, 1), "SAME", dimension_numbers=dims) + p["b"]
+    y = jax.lax.conv_general_dilated(x, p["w"], (1, 1), "SAME", dimension_numbers=dims) + p["b"] ~SC302
     return y.sum(axis=-1)  # [batch, height, width] ~unreached
 """,
     # what is assigned to the name, also as a part of a tuple; not what changes it

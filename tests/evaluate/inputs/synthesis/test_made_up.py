@@ -158,7 +158,7 @@ class OfPair(eqx.Module):
 
     def further(self) -> Float[Array, "n"]: ~unreached
         shifted = self.pair.scale + self.shift  # (n,) ~unreached
-        return self.pair.left @ shifted
+        return self.pair.left @ shifted ~SC302
 """,
     "outside.py": """
 def pooled(x: Float[Array, "n d"], reduce: Callable) -> Float[Array, "1 k"]: ~SC203

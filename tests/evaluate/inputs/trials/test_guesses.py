@@ -6,6 +6,7 @@ import pytest
 
 HEAD = """
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import equinox as eqx
@@ -122,6 +123,45 @@ class Given(eqx.Module):
 
     def __call__(self, x: Float[Array, " m"]) -> Float[Array, "m"]:
         return self.basis(x).sum(-1)
+""",
+    # what a loop carries has one structure; where its body is made up, that may be what is wrong
+    "carries.py": """
+class State(NamedTuple):
+    q: Float[Array, "d"]
+
+def swapped(q: Float[Array, "d"], xs: Float[Array, "t"]) -> Float[Array, "t d"]: ~unreached
+    def step(state, x):
+        return state.q * x, State(state.q)
+
+    return jax.lax.scan(step, State(q), xs)[1].q ~SC301
+
+def by_callable(body: Callable, q: Float[Array, "d"], xs: Float[Array, "t"]) -> Float[Array, "t d"]: ~unreached
+    return jax.lax.scan(body, State(q), xs)[1] ~SC302
+""",
+    "unpacked.py": """
+def scaled(x: Float[Array, "t d"]) -> Float[Array, "t d"]: ~unreached
+    batch, t, d = x.shape ~SC301
+    return x / d
+
+def paired(pair: tuple[int, ...], x: Float[Array, "t d"]) -> Float[Array, "t d"]: ~unreached
+    a, b, c, d, e = pair ~SC302
+    return x * a
+""",
+    # an axis is none of those that follow from another axis of its own array
+    "beside.py": """
+def pooled(x: Float[Array, "h t"], y: Float[Array, "h"]): ~unreached
+    h, t = x.shape
+    return x.reshape(h, t // 4, 4).mean(-1).sum(0) * y ~SC305
+
+def pooled_apart(x: Float[Array, "h t"], y: Float[Array, "s"]) -> Float[Array, "s"]:
+    h, t = x.shape
+    return x.reshape(h, t // 4, 4).mean(-1).sum(0) * y    # (t // 4,)
+""",
+    # nobody says that a patch is larger than an image
+    "slices.py": """
+def corner(image: Float[Array, "h w"], patches: Float[Array, "n p p"]) -> Float[Array, "p p"]: ~unreached
+    p = patches.shape[1]
+    return image[:p, :p]
 """,
     # half of an odd size is what the code makes of it
     "halves.py": """

@@ -28,9 +28,11 @@ _NO_SUCH_AXIS = "tuple index out of range"  # what JAX's `argmax` says of an axi
 _SHAPE_WORDS = re.compile(
     r"shape|dimension|broadcast|axis|axes|rank|\bndim\b|size of label|contracting|concatenate|einsum|einops|"
     r"incompatible types for matmul|operand \d|got \d+ and \d+|must (?:be|have) equal|divide evenly|too many indices|"
-    rf"unpack|{_NO_SUCH_AXIS}",
+    rf"unpack|same pytree structure|{_NO_SUCH_AXIS}",
     re.IGNORECASE,
 )
+_UNPACKED = re.compile(r"(?:not enough|too many) values to unpack")
+_OF_SHAPE = re.compile(r"=\s*[\w.]+\.shape\s*(?:#.*)?$")
 # Devices, and how arrays lie on them: what the machine has, and what arrays that somebody else gives would bring along.
 _DEVICES = re.compile(
     r"number of (?:\w+ )?devices|device_count|\d (?:\w+ )*devices?\b|(?:available|local|enough|any) devices|"
@@ -158,7 +160,10 @@ def _kind(error: BaseException, frames: list[tuple[FrameType, int]], paths: Mapp
     if not isinstance(error, (TypeError, ValueError, IndexError)) and name != "EinopsError":
         return "other"
     # What the user's own code raises is a check of the user's, and says nothing of JAX's shapes.
-    raiser = frames[-1][0] if frames else None
+    raiser, line = frames[-1] if frames else (None, 0)
+    if raiser is not None and _UNPACKED.match(message):  # `b, t, d = x.shape` is no check, of whatever file it is
+        text = linecache.getline(raiser.f_code.co_filename, line)
+        return "shape" if _OF_SHAPE.search(text) else "other"
     if raiser is None or raiser.f_code.co_filename in paths:
         return "other"
     module = str(raiser.f_globals.get("__name__", "")).split(".", 1)[0]
