@@ -928,6 +928,55 @@ PACKAGES = (
         checked="packages",
     ),
     Package(name="splax", repository="https://github.com/learnsyslab/splax", origin="3272cc5c41", checked="splax"),
+    Package(name="flumen-jax", repository="https://github.com/Marijn-dev/flumen-jax", origin="1e8f537644", checked="."),
+    Package(
+        name="jax-toolkit", repository="https://github.com/DavidSlayback/jax-toolkit", origin="44a419e579", checked="."
+    ),
+    Package(
+        name="jax_playground",
+        repository="https://github.com/Kaushalya/jax_playground",
+        origin="bb0065c3c2",
+        checked=".",
+    ),
+    Package(name="jaxkern", repository="https://github.com/IPL-UV/jaxkern", origin="f41d9dde70", checked="."),
+    Package(
+        name="JaxTransformer",
+        repository="https://github.com/voyager-jhk/JaxTransformer",
+        origin="2caf36d278",
+        checked=".",
+    ),
+    Package(
+        name="functional-transformer",
+        repository="https://github.com/awf/functional-transformer",
+        origin="2181ecb322",
+        checked=".",
+    ),
+    Package(name="distreqx", repository="https://github.com/lockwo/distreqx", origin="544d83f128", checked="."),
+    Package(name="eqxvision", repository="https://github.com/paganpasta/eqxvision", origin="7da790c7bf", checked="."),
+    Package(name="llama-jax", repository="https://github.com/stickshift/llama-jax", origin="17f2491f65", checked="."),
+    Package(
+        name="llama-2-jax", repository="https://github.com/ayaka14732/llama-2-jax", origin="6bb19056f2", checked="."
+    ),
+    Package(
+        name="infodynamics-jax",
+        repository="https://github.com/cjrogerlo/infodynamics-jax",
+        origin="048d7ceabb",
+        checked=".",
+    ),
+    Package(name="ssm-jax", repository="https://github.com/lindermanlab/ssm-jax", origin="3ee7580d09", checked="."),
+    Package(name="goal-jax", repository="https://github.com/alex404/goal-jax", origin="4b957a6468", checked="."),
+    Package(
+        name="nano-vllm-jax",
+        repository="https://github.com/LiquidGunay/nano-vllm-jax",
+        origin="a43ef9f9ac",
+        checked=".",
+    ),
+    Package(
+        name="world-models-jax",
+        repository="https://github.com/Sha01in/world-models-jax",
+        origin="445392478f",
+        checked=".",
+    ),
     Package(
         name="multi_modal_transformers_TokenMerge",
         repository="https://github.com/maggieHao/multi_modal_transformers_TokenMerge",

@@ -20,7 +20,7 @@ _RULES = (
         (2, 3),
         (2, 3),
     ),
-    (r"(^|_)(n_?|num_?)?(kv|key_value)_?(heads?|groups?)$", (2, 4), (5, 3)),
+    (r"(^|_)(n_?|num_?)?(kv|key_value)_?(heads?|groups?)$|(^|_)(n|num)_?kv$", (2, 4), (5, 3)),
     (r"(^|_)(top_?k|k_top|n_?select|num_selected)", (2, 3), (5, 6)),
     (r"(?<!\bd_)(?<!\bdim_)(?<!\bsize_)heads?$|^nh$", (8, 4), (15, 3)),
     (r"groups?$", (2, 8, 4), (5, 3, 15)),
