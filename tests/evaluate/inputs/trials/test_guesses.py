@@ -157,6 +157,28 @@ def pooled_apart(x: Float[Array, "h t"], y: Float[Array, "s"]) -> Float[Array, "
     h, t = x.shape
     return x.reshape(h, t // 4, 4).mean(-1).sum(0) * y    # (t // 4,)
 """,
+    # a record tells an integer of the function from another size that it has
+    "records.py": '''
+class Cloud(NamedTuple):
+    x: Float[Array, "n dx"]
+    logw: Float[Array, "n"]
+
+def moments(x, logw):
+    w = jax.nn.softmax(logw)
+    return jnp.sum(w[:, None] * x, axis=0)
+
+def turned_moments(x, logw):
+    w = jax.nn.softmax(logw)
+    return jnp.sum(w[None, :] * x, axis=0) ~SC305
+
+def start(a: Float[Array, "dx dx"], n: int) -> Cloud:
+    cloud = Cloud(jnp.zeros((n, a.shape[0])), jnp.zeros(n))
+    return cloud._replace(x=cloud.x + moments(*cloud))
+
+def turned_start(a: Float[Array, "dx dx"], n: int) -> Cloud: ~unreached
+    cloud = Cloud(jnp.zeros((n, a.shape[0])), jnp.zeros(n))
+    return cloud._replace(x=cloud.x + turned_moments(*cloud))
+''',
     # nobody says that a patch is larger than an image
     "slices.py": """
 def corner(image: Float[Array, "h w"], patches: Float[Array, "n p p"]) -> Float[Array, "p p"]: ~unreached

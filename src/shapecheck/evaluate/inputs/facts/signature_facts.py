@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import types
 import typing
@@ -18,10 +19,12 @@ from shapecheck.evaluate.inputs.facts.random_keys import key_types
 from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     MISSING,
     annotation_of,
+    annotation_of_field,
     array_type,
     free_names,
     holds_plain_array,
     of_several_ranks,
+    own_annotations,
     typed_dict_entries,
 )
 from shapecheck.evaluate.inputs.facts.source_reads import note_read
@@ -185,6 +188,32 @@ def _annotation_shapes(annotation: object, around: tuple[object, ...] = ()) -> I
     parts = (*(getattr(annotation, "__args__", ()) or ()), *([] if leaf is None else [leaf]), *(entries or {}).values())
     for part in parts:
         yield from _annotation_shapes(part, (*around, annotation) if entries else around)
+
+
+def record_names(function: Callable[..., object]) -> tuple[frozenset[str], ...]:
+    """The names that each annotated field of the records has which a function takes or gives, by its annotations."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return ()
+    annotations = {name: parameter.annotation for name, parameter in signature.parameters.items()}
+    annotations["return"] = signature.return_annotation
+    found: dict[frozenset[str], None] = {}
+    for name, raw in annotations.items():
+        for cls in _classes_in(annotation_of(function, name, raw)):
+            for field in own_annotations(cls):
+                for spec in _annotation_shapes(annotation_of_field(cls, field)):
+                    with contextlib.suppress(SpecError):
+                        found[frozenset(parse_spec(spec).names())] = None
+    return tuple(found)
+
+
+def _classes_in(annotation: object) -> Iterator[type]:
+    """The classes that an annotation names and that may be records."""
+    if isinstance(annotation, type) and array_type(annotation) is None:
+        yield annotation
+    for part in getattr(annotation, "__args__", ()) or ():
+        yield from _classes_in(part)
 
 
 def integers_of(model: object) -> dict[str, int]:

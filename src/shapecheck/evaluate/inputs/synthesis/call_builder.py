@@ -42,6 +42,7 @@ from shapecheck.evaluate.inputs.facts.signature_facts import (
     namesake_sizes,
     property_sizes,
     ranks_of,
+    record_names,
     says_nothing,
     size_defaults,
     specs_of,
@@ -439,7 +440,7 @@ class CallBuilder:
         return CallSpec(
             prepare=prepare,
             relations=instance is None,
-            signature=CallSignature(tuple(written), claims, function, made_names),
+            signature=CallSignature(tuple(written), claims, function, made_names, record_names(function)),
             certain=not vague and not has_union,
             has_union=has_union and not vague,
             open_ranks=bool(made) or any(map(says_nothing, specs)),

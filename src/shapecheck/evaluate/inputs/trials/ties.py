@@ -57,13 +57,15 @@ class ArgumentSpec:
 class CallSignature:
     """What is written of a call: its arrays, the names that each claim of its scope uses, and the function itself.
 
-    `made_names` are those that axes of arrays have which nothing describes.
+    `made_names` are those that axes of arrays have which nothing describes; `records` has the names of each field of
+    the records that the function takes or gives.
     """
 
     arrays: tuple[ArgumentSpec, ...] = ()
     claims: tuple[frozenset[str], ...] = ()
     function: Callable[..., object] | None = None
     made_names: frozenset[str] = frozenset()
+    records: tuple[frozenset[str], ...] = ()
 
     def features(self) -> frozenset[str]:
         """The names of feature axes: the last one of some array, or the channels before two others, and no extent.
@@ -94,7 +96,8 @@ class CallSignature:
 
     def distinguishes(self, first: str, second: str) -> bool:
         """Whether one claim names both, which are two."""
-        return first != second and any(first in names and second in names for names in self._all())
+        every = itertools.chain(self._all(), self.records)
+        return first != second and any(first in names and second in names for names in every)
 
     def uses(self, name: str) -> bool:
         """Whether some claim uses the name."""
@@ -231,7 +234,7 @@ def _to_size(name: str, size: int, signature: CallSignature, sizes: Sizes) -> As
         return Assumption("tie", name, f"the {name} of its fields", "namesake")
     named = sizes.names_of(size)
     argument = next((each for each in named if each in sizes.arguments and not is_of_models(each)), None)
-    if argument is not None and not signature.uses(argument):
+    if argument is not None and not signature.uses(argument) and not signature.distinguishes(name, argument):
         # No claim says what the integer is: its caller may let it follow the arrays, though not two that differ.
         equal = [other for other, text in sizes.chosen.items() if text == str(size) and other != name]
         if not all(may_be_one_dim(name, other) for other in equal):
