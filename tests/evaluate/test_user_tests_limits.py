@@ -15,6 +15,7 @@ from shapecheck.model import Report, TestCounts
 pytestmark = pytest.mark.usefixtures("spawned_workers")
 
 HEAD = """
+import contextlib
 import ctypes
 import os
 import pathlib
@@ -43,12 +44,17 @@ def endless():
 def test_endless_fixture(endless):
     m.endless_fixture(VECTOR)
 
-def test_stubborn():
+def test_catches_all():
     while True:
         try:
             time.sleep(1)
         except BaseException:
             pass
+
+def test_stubborn():
+    while True:
+        with contextlib.suppress(BaseException):
+            time.sleep(1)
 
 def test_exit():
     m.exits(VECTOR)
@@ -140,7 +146,7 @@ def test_tests_that_end_the_process_or_never_end_cost_no_other_and_nothing_is_le
     report = run(tmp_path, tests, test_timeout=1.0)
     assert found(report) == REACHED
     assert report.tests is not None
-    assert replace(report.tests, problems=()) == TestCounts(collected=20, ok=8, stopped=12)
+    assert replace(report.tests, problems=()) == TestCounts(collected=21, ok=8, stopped=13)
     told = {problem.partition(" ")[0].rpartition("::")[2]: problem for problem in report.tests.problems}
     assert {"test_end", "test_crash", "test_stubborn"} <= told.keys()
     assert "exit status 3" in told["test_end"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import itertools
 from collections import Counter
 from collections.abc import Iterator
 from types import FrameType, TracebackType
@@ -46,7 +47,14 @@ def _is_of_called(error: BaseException) -> bool:
     What does not fit the user's function is raised there, and what a callable written in C raises: both have no frame.
     """
     *_, last = _tracebacks(error)
-    return last.tb_frame.f_code.co_code[last.tb_lasti] == _PASSING_ON_ARGUMENTS
+    code = last.tb_frame.f_code
+    starts = [*dis.findlinestarts(code), (len(code.co_code), 0)]
+    # By its line: where a `finally` is around the call, the instruction is the one that raises the error again.
+    return any(
+        _PASSING_ON_ARGUMENTS in code.co_code[start:end:2]
+        for (start, line), (end, _) in itertools.pairwise(starts)
+        if line == last.tb_lineno
+    )
 
 
 def raise_own(error: BaseException) -> None:
