@@ -260,8 +260,9 @@ class SizeSearch:
     def _with_any_of(self, start: TrialOutcome, admits: Callable[[Tie, TrialOutcome], bool]) -> TrialOutcome | None:
         """The first run under some more ties, of all that there are, that goes to its end or to where it needs values.
 
-        None if there is none before the attempts are over.
+        Else the first that comes further; None if there is none before the attempts are over.
         """
+        further: TrialOutcome | None = None
         bound_call, before = start.bound_call, start.trial.substitution.ties
         if bound_call is None:
             return None
@@ -277,9 +278,13 @@ class SizeSearch:
                 ties = Substitution((*before, *substitution.ties))
                 found = self._attempts.run(dataclasses.replace(start.trial, substitution=ties))
                 # Two that are explained each for itself may together make equal what claims tell apart.
-                if self._ends(found) and all(admits(tie, found) for tie in substitution.ties):
+                if not all(admits(tie, found) for tie in substitution.ties):
+                    continue
+                if self._ends(found):
                     return found
-        return None
+                if further is None and not found.ok and found.depth > start.depth:
+                    further = found
+        return further
 
     def _ends(self, found: TrialOutcome) -> bool:
         """Whether a run goes to its end, or to where it needs values: for other sizes too, where they follow others.

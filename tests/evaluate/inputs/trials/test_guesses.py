@@ -158,7 +158,7 @@ def pooled_apart(x: Float[Array, "h t"], y: Float[Array, "s"]) -> Float[Array, "
     return x.reshape(h, t // 4, 4).mean(-1).sum(0) * y    # (t // 4,)
 """,
     # a record tells an integer of the function from another size that it has
-    "records.py": '''
+    "records.py": """
 class Cloud(NamedTuple):
     x: Float[Array, "n dx"]
     logw: Float[Array, "n"]
@@ -178,7 +178,7 @@ def start(a: Float[Array, "dx dx"], n: int) -> Cloud:
 def turned_start(a: Float[Array, "dx dx"], n: int) -> Cloud: ~unreached
     cloud = Cloud(jnp.zeros((n, a.shape[0])), jnp.zeros(n))
     return cloud._replace(x=cloud.x + turned_moments(*cloud))
-''',
+""",
     # nobody says that a patch is larger than an image
     "slices.py": """
 def corner(image: Float[Array, "h w"], patches: Float[Array, "n p p"]) -> Float[Array, "p p"]: ~unreached
@@ -212,6 +212,18 @@ class Tower(eqx.Module):
         p = self.patch
         x = img.reshape(c, h // p, p, w // p, p).transpose(1, 3, 0, 2, 4)   # (h//p, w//p, c, p, p)
         return jax.vmap(self.proj)(x.reshape((h // p) * (w // p), c * p * p)) + self.pos
+
+class Pooled(eqx.Module):
+    tower: Tower
+    head: eqx.nn.Linear
+
+    def __init__(self, channels, size, patch, dim, embed, key):
+        self.tower = Tower(channels, size, patch, dim, key)
+        self.head = eqx.nn.Linear(dim, embed, key=key)
+
+    def __call__(self, img: Float[Array, "c h w"]) -> Float[Array, "embed"]: ~unreached
+        pooled: Float[Array, "dim"] = self.tower(img).mean(axis=1) ~unreached
+        return self.head(pooled) ~SC301
 """,
 }
 
