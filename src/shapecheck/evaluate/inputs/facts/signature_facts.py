@@ -28,6 +28,7 @@ from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     typed_dict_entries,
 )
 from shapecheck.evaluate.inputs.facts.source_reads import note_read
+from shapecheck.evaluate.own_errors import raise_own
 from shapecheck.evaluate.probes.attribute_access import read_attribute, unwrap
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.probes.visible_sizes import computed_attribute
@@ -200,12 +201,19 @@ def record_names(function: Callable[..., object]) -> tuple[frozenset[str], ...]:
     annotations["return"] = signature.return_annotation
     found: dict[frozenset[str], None] = {}
     for name, raw in annotations.items():
-        for cls in _classes_in(annotation_of(function, name, raw)):
-            for field in own_annotations(cls):
-                for spec in _annotation_shapes(annotation_of_field(cls, field)):
-                    with contextlib.suppress(SpecError):
-                        found[frozenset(parse_spec(spec).names())] = None
+        try:
+            for cls in _classes_in(annotation_of(function, name, raw)):
+                found.update(dict.fromkeys(_field_names(cls)))
+        except Exception as error:  # jaxtyping raises one for what is malformed, which is told elsewhere
+            raise_own(error)
     return tuple(found)
+
+
+def _field_names(cls: type) -> Iterator[frozenset[str]]:
+    for field in own_annotations(cls):
+        for spec in _annotation_shapes(annotation_of_field(cls, field)):
+            with contextlib.suppress(SpecError):
+                yield frozenset(parse_spec(spec).names())
 
 
 def _classes_in(annotation: object) -> Iterator[type]:
