@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from types import FrameType, TracebackType
 
 from shapecheck.evaluate.limits import ReadOnlyError, TimeLimitError
+from shapecheck.evaluate.probes.ast_probes import HANDLE
 
 # The user's class may have something else under these names.
 _cause_of = vars(BaseException)["__cause__"].__get__
@@ -92,7 +93,8 @@ def _is_called_by_jax(frame: FrameType) -> bool:
 
 def _is_ours(frame: FrameType) -> bool:
     name = str(frame.f_globals.get("__name__", ""))
-    return name.startswith("shapecheck.") and name not in _CALLED_BY_TESTS
+    is_checked = HANDLE in frame.f_globals  # our own sources, which are the user's then
+    return name.startswith("shapecheck.") and name not in _CALLED_BY_TESTS and not is_checked
 
 
 def _turns(frames: list[FrameType]) -> Iterator[tuple[FrameType, int]]:
