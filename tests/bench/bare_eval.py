@@ -22,7 +22,8 @@ def load(path: Path, probed: bool) -> ModuleType:
     """The file as a module, with our probes compiled in or untouched."""
     if probed:
         from shapecheck import claims
-        from shapecheck.evaluate.probes.ast_probes import HANDLE, instrument
+        from shapecheck.evaluate.own_errors import HANDLE
+        from shapecheck.evaluate.probes.ast_probes import instrument
         from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
         from shapecheck.evaluate.probes.recorder import Recorder
 

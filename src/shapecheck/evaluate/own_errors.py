@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from types import FrameType, TracebackType
 
 from shapecheck.evaluate.limits import ReadOnlyError, TimeLimitError
-from shapecheck.evaluate.probes.ast_probes import HANDLE
+
+HANDLE = "__shapecheck__"
+"""The name by which a module that is checked has its probe."""
 
 # The user's class may have something else under these names.
 _cause_of = vars(BaseException)["__cause__"].__get__

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from shapecheck.evaluate.probes.ast_probes import HANDLE, OUTERMOST
+from shapecheck.evaluate.own_errors import HANDLE
+from shapecheck.evaluate.probes.ast_probes import OUTERMOST
 
 
 @dataclass(frozen=True, kw_only=True)

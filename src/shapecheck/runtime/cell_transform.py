@@ -14,7 +14,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from shapecheck.evaluate.probes.ast_probes import HANDLE
+from shapecheck.evaluate.own_errors import HANDLE
 from shapecheck.runtime.autoreload import ReloadedFunctions
 from shapecheck.runtime.cell_names import context_statements
 from shapecheck.runtime.cell_source import Cell, CellEnd, with_end

@@ -13,7 +13,8 @@ from types import CodeType, ModuleType
 from typing import Any, cast
 
 from shapecheck.evaluate.framework_protocol import module_names
-from shapecheck.evaluate.probes.ast_probes import HANDLE, instrument
+from shapecheck.evaluate.own_errors import HANDLE
+from shapecheck.evaluate.probes.ast_probes import instrument
 from shapecheck.evaluate.probes.constructor_arguments import PassingConstructions
 from shapecheck.evaluate.probes.probed_loader import ProbedLoader
 from shapecheck.evaluate.probes.recorder import Recorder

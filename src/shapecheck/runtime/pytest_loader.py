@@ -10,7 +10,7 @@ from types import ModuleType
 # There is no public way into what pytest compiles. Both names are as old as pytest 5.
 from _pytest.assertion.rewrite import AssertionRewritingHook, rewrite_asserts
 
-from shapecheck.evaluate.probes.ast_probes import HANDLE
+from shapecheck.evaluate.own_errors import HANDLE
 
 WithProbes = Callable[[bytes, str, dict[str, object]], "ast.Module | None"]
 

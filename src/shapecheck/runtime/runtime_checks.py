@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from types import ModuleType, TracebackType
 
-from shapecheck.evaluate.probes.ast_probes import HANDLE
+from shapecheck.evaluate.own_errors import HANDLE
 from shapecheck.runtime.check_session import CheckSession, forget_traces
 from shapecheck.runtime.errors import note
 from shapecheck.runtime.excepthook import HEADER

@@ -18,6 +18,7 @@ import ast
 from collections.abc import Sequence
 from typing import TypeVar, cast
 
+from shapecheck.evaluate.own_errors import HANDLE
 from shapecheck.evaluate.probes.bound_names import ScopedNode, assigned_names, bound_names, is_generator, target
 from shapecheck.model import INSERTED, Point, Position, Scope, Site
 
@@ -64,7 +65,6 @@ def node_key(node: ast.AST) -> Key:
     )
 
 
-HANDLE = "__shapecheck__"
 OUTERMOST = "__sc_0__"  # holds the call of the module's own scope
 _WATCHES = {"called": "observe_calls", "yielded": "observe_items"}
 _OF_VALUES = {"value": "value", "shown": "observe_text", "called": "observe_calls"}

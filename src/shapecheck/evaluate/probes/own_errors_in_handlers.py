@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 
-from shapecheck.evaluate.probes.ast_probes import HANDLE
+from shapecheck.evaluate.own_errors import HANDLE
 
 
 def pass_own_errors_on(tree: ast.Module) -> ast.Module:

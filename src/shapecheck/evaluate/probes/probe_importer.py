@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from types import CodeType, FrameType, ModuleType
 
 from shapecheck.evaluate.global_state import GlobalState
-from shapecheck.evaluate.own_errors import RefusalError
+from shapecheck.evaluate.own_errors import HANDLE, RefusalError
 from shapecheck.evaluate.probes import disable_typecheckers
-from shapecheck.evaluate.probes.ast_probes import HANDLE, instrument
+from shapecheck.evaluate.probes.ast_probes import instrument
 from shapecheck.evaluate.probes.failed_imports import FailedImports
 from shapecheck.evaluate.probes.own_errors_in_handlers import pass_own_errors_on
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe

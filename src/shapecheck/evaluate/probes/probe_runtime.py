@@ -11,8 +11,7 @@ from types import FrameType, GeneratorType
 import jax
 
 from shapecheck.evaluate.framework_protocol import packages
-from shapecheck.evaluate.own_errors import raise_own
-from shapecheck.evaluate.probes.ast_probes import HANDLE
+from shapecheck.evaluate.own_errors import HANDLE, raise_own
 from shapecheck.evaluate.probes.attribute_access import UNREADABLE, class_names, own_names, read_attribute
 from shapecheck.evaluate.probes.constructor_arguments import Construction
 from shapecheck.evaluate.probes.declared_methods import DeclaredMethods

@@ -20,7 +20,7 @@ from typing import Any, Protocol, cast
 
 import jax
 
-from shapecheck.evaluate.probes.ast_probes import HANDLE
+from shapecheck.evaluate.own_errors import HANDLE
 from shapecheck.evaluate.probes.attribute_access import class_names, own_names
 
 _MOST = 8  # decorators around each other

@@ -21,9 +21,8 @@ from shapecheck.evaluate.global_state import GlobalState, differences, jax_setti
 from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, line_in
 from shapecheck.evaluate.jax_internals import has_computed, keep_own_traces
 from shapecheck.evaluate.limits import TimeLimitError
-from shapecheck.evaluate.own_errors import raise_own
+from shapecheck.evaluate.own_errors import HANDLE, raise_own
 from shapecheck.evaluate.probes import disable_typecheckers
-from shapecheck.evaluate.probes.ast_probes import HANDLE
 from shapecheck.evaluate.probes.monkeypatch import is_in_place, subclasses
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder

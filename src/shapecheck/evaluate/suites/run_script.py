@@ -15,8 +15,8 @@ import jax
 from shapecheck.evaluate.inputs.project.user_examples import ExampleError
 from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, explain
 from shapecheck.evaluate.limits import TimeLimitError, time_limit
-from shapecheck.evaluate.own_errors import is_own
-from shapecheck.evaluate.probes.ast_probes import HANDLE, instrument
+from shapecheck.evaluate.own_errors import HANDLE, is_own
+from shapecheck.evaluate.probes.ast_probes import instrument
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
 from shapecheck.evaluate.probes.recorder import Recorder

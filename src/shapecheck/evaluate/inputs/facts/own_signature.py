@@ -16,7 +16,7 @@ from types import CellType, FunctionType
 from typing import Any
 
 from shapecheck.evaluate.inputs.facts.signature_facts import inner_function
-from shapecheck.evaluate.probes.ast_probes import HANDLE
+from shapecheck.evaluate.own_errors import HANDLE
 from shapecheck.evaluate.probes.user_caches import CACHES
 
 _MOST = 100  # decorators around each other

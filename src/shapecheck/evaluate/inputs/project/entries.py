@@ -20,8 +20,7 @@ from shapecheck.evaluate.framework_protocol import (
 )
 from shapecheck.evaluate.inputs.facts.own_signature import with_own_signature
 from shapecheck.evaluate.inputs.facts.runtime_annotations import own_annotations
-from shapecheck.evaluate.own_errors import raise_own
-from shapecheck.evaluate.probes.ast_probes import HANDLE
+from shapecheck.evaluate.own_errors import HANDLE, raise_own
 from shapecheck.evaluate.probes.attribute_access import unwrap
 from shapecheck.evaluate.probes.failed_imports import StandIn
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
