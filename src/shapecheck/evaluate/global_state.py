@@ -19,7 +19,7 @@ import jax
 import numpy as np
 
 from shapecheck.evaluate.framework_protocol import framework_facts, loaded_frameworks, packages
-from shapecheck.evaluate.own_errors import raise_own
+from shapecheck.evaluate.own_errors import suppress_others
 
 Snapshot = dict[tuple[str, str], object]
 """Values by kind and name. What is not there has no value: a variable of the environment that is not set."""
@@ -29,6 +29,7 @@ Settings = Mapping[str, bool | int | float | str | None]
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
+_REFUSALS = (OSError, AttributeError)  # a folder is gone, or a module, or what can be set once only
 _PREFIXES = ("JAX_", "XLA_")  # of the variables of the environment that are settings of JAX
 
 
@@ -102,7 +103,7 @@ def restore(values: Snapshot) -> None:
     """Set what has other values now, and remove what is not there."""
     now, kinds = snapshot(), _kinds()
     for kind, name in now.keys() - values.keys():
-        with _may_be_refused():
+        with suppress_others(*_REFUSALS):
             kinds[kind].remove(name)
     write(differences(now, values))
 
@@ -112,19 +113,8 @@ def write(values: Snapshot, kinds: Collection[str] | None = None) -> None:
     all_kinds = _kinds()
     for (kind, name), value in values.items():
         if kinds is None or kind in kinds:
-            with _may_be_refused():
+            with suppress_others(*_REFUSALS):
                 all_kinds[kind].write(name, value)
-
-
-@contextlib.contextmanager
-def _may_be_refused() -> Iterator[None]:
-    """Around the setting of one value: its folder may be gone, its module too, or it can be set once only."""
-    try:
-        yield
-    except (OSError, AttributeError):
-        pass
-    except Exception as error:
-        raise_own(error)
 
 
 def jax_settings() -> Settings:

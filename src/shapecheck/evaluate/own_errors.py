@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dis
 import itertools
 from collections import Counter
@@ -64,6 +65,17 @@ def raise_own(error: BaseException) -> None:
     """Raise what is a bug of ours again: who catches whatever the user's code may raise does not mean that."""
     if is_own(error):
         raise error
+
+
+@contextlib.contextmanager
+def suppress_others(*refusals: type[Exception]) -> Iterator[None]:
+    """Suppress what the user's code raises, and what of ours is no bug: these refusals."""
+    try:
+        yield
+    except refusals:
+        pass
+    except Exception as error:
+        raise_own(error)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

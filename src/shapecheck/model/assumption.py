@@ -22,8 +22,8 @@ KEEPS_NO_AXIS: Final = "gives a number"
 SEVERAL: Final = "several"
 """The value of a record that stands for a stack of them, of which nobody says whether it is one."""
 
-NUMBER: Final = "0 axes"
-"""The rank of what code only computes with, if it is made a number."""
+NUMBER: Final = "a number"
+"""The rank of what code only computes with, if it is made a number. An array of no axes may be for anything else."""
 
 ON_PATH: Final = "the path on which undetermined conditions are"
 """How the value begins that is a path through the code: what values of arrays choose it nobody says."""

@@ -67,6 +67,11 @@ def stretched(x, scale):
     """
     return x * scale        # (N, D) ~unreached
 ''',
+    # what is annotated as either is used for more than arithmetic
+    "either.py": """
+def joined(x: float | jax.Array, y: Float[Array, "d"]):
+    return jnp.concatenate([jnp.ravel(x), y])       # (2*d,) ~unreached
+""",
     # a quotient that comes to nothing, or to one, says nothing of another size
     "quotients.py": '''
 def attend(q, k, mask):

@@ -28,7 +28,7 @@ from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     typed_dict_entries,
 )
 from shapecheck.evaluate.inputs.facts.source_reads import note_read
-from shapecheck.evaluate.own_errors import raise_own
+from shapecheck.evaluate.own_errors import suppress_others
 from shapecheck.evaluate.probes.attribute_access import read_attribute, unwrap
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.probes.visible_sizes import computed_attribute
@@ -201,11 +201,9 @@ def record_names(function: Callable[..., object]) -> tuple[frozenset[str], ...]:
     annotations["return"] = signature.return_annotation
     found: dict[frozenset[str], None] = {}
     for name, raw in annotations.items():
-        try:
+        with suppress_others():  # jaxtyping raises an error for what is malformed, which is told elsewhere
             for cls in _classes_in(annotation_of(function, name, raw)):
                 found.update(dict.fromkeys(_field_names(cls)))
-        except Exception as error:  # jaxtyping raises one for what is malformed, which is told elsewhere
-            raise_own(error)
     return tuple(found)
 
 

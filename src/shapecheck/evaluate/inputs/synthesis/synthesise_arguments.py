@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import inspect
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from shapecheck.evaluate.inputs.facts.body_shapes import NO_SHAPES, BodyShape
@@ -29,7 +29,7 @@ from shapecheck.evaluate.inputs.trials import abstract_call
 from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall
 from shapecheck.evaluate.inputs.trials.choices import ArgumentChoices, Keys
 from shapecheck.evaluate.inputs.trials.size_assignment import SizeAssignment
-from shapecheck.evaluate.own_errors import raise_own
+from shapecheck.evaluate.own_errors import suppress_others
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.model import DocstringHint
 from shapecheck.shapes import NamedDim, SpecError, parse_spec
@@ -193,7 +193,8 @@ class Synthesis:
             name = parameter.name
             if name not in heads_of_dims or name in given or name in inner:
                 continue
-            with _may_fail():  # as the user's constructor may: it raises it again, where that is told
+            # The user's constructor raises it again, where that is told; or nothing says what it takes.
+            with suppress_others(CannotSynthesiseError, SpecError):
                 value = self.sources.argument(function, parameter, None, constructing=False)
                 value = abstract_call.build(value) if isinstance(value, LazyCall) else value
                 for path, size in attribute_sizes(specs, name, value).items():
@@ -320,17 +321,6 @@ def _signature(function: Callable[..., object]) -> inspect.Signature:
         return signature_of(function)
     except (TypeError, ValueError) as error:
         raise CannotSynthesiseError(f"its parameters cannot be read ({error})") from None
-
-
-@contextlib.contextmanager
-def _may_fail() -> Iterator[None]:
-    """Around what is made if it can be: the user's code may raise anything, or nothing says what it takes."""
-    try:
-        yield
-    except (CannotSynthesiseError, SpecError):
-        pass
-    except Exception as error:
-        raise_own(error)
 
 
 def _default_of(function: Callable[..., object], parameter: inspect.Parameter) -> object:

@@ -24,7 +24,7 @@ from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthes
 from shapecheck.evaluate.inputs.trials import abstract_call
 from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall, is_plain_leaf
 from shapecheck.evaluate.inputs.trials.choices import AS_FILE_MAKES, OTHERWISE
-from shapecheck.evaluate.own_errors import raise_own
+from shapecheck.evaluate.own_errors import suppress_others
 from shapecheck.model import DocstringHint
 from shapecheck.shapes import SpecError
 from shapecheck.worker.messages.plans import ParameterSpec
@@ -102,15 +102,12 @@ class InstanceSynthesis:
         if not makers or self._values.choices.way(place, (OTHERWISE, AS_FILE_MAKES)) == OTHERWISE:
             return MISSING
         for maker in makers:
-            try:
+            # The user's function may raise anything, or nothing says what it takes.
+            with suppress_others(CannotSynthesiseError, SpecError):
                 record = self.build(LazyCall(lambda made: made, [self._made_by(maker, name)], {}))
                 is_plain = all(map(is_plain_leaf, jax.tree_util.tree_leaves(record)))
                 if isinstance(record, cls) and is_plain and has_one_size_for_each_name(record, self._described):
                     return record
-            except (CannotSynthesiseError, SpecError):  # nothing says what it takes
-                continue
-            except Exception as error:  # of the user's function
-                raise_own(error)
         raise CannotSynthesiseError(f"no function makes `{name}: {cls.__name__}` with sizes of its own for each name")
 
     def _made_instance(self, cls: type, name: str, given: Mapping[str, object]) -> object:
