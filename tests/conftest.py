@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import compileall
 import contextlib
+import importlib.util
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -40,6 +42,22 @@ def pytest_configure(config: pytest.Config) -> None:
     # Most of it are single operations, each of which compiles in some milliseconds.
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+
+
+@pytest.fixture(scope="session")
+def load_script() -> Callable[[Path], ModuleType]:
+    """Import a script by its file, under a name that no other module has."""
+
+    def load(script: Path) -> ModuleType:
+        spec = importlib.util.spec_from_file_location(f"script_{script.stem}", script)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module  # dataclasses look their module up
+        spec.loader.exec_module(module)
+        return module
+
+    return load
 
 
 @pytest.fixture(scope="session", autouse=True)

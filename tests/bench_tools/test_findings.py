@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -15,14 +14,8 @@ SCRIPT = Path(__file__).parents[1] / "bench" / "findings.py"
 
 
 @pytest.fixture(scope="module")
-def findings() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("bench_findings", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+def findings(load_script: Callable[[Path], ModuleType]) -> ModuleType:
+    return load_script(SCRIPT)
 
 
 def report(*found: tuple[int, str, str]) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,16 +14,10 @@ BENCH = Path(__file__).parents[1] / "bench"
 
 
 @pytest.fixture(scope="module")
-def real_packages() -> Any:
+def real_packages(load_script: Callable[[Path], ModuleType]) -> Any:
     sys.path.insert(0, str(BENCH))  # as for a script: it imports what stands beside it
     try:
-        spec = importlib.util.spec_from_file_location("bench_real_packages", BENCH / "real_packages.py")
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[spec.name] = module  # dataclasses look their module up
-        spec.loader.exec_module(module)
-        yield module
+        yield load_script(BENCH / "real_packages.py")
     finally:
         sys.path.remove(str(BENCH))
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,13 +35,8 @@ class Faults:
 
 
 @pytest.fixture(scope="module")
-def faults(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Faults]:
-    spec = importlib.util.spec_from_file_location("bench_fault_runs", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
+def faults(tmp_path_factory: pytest.TempPathFactory, load_script: Callable[[Path], Any]) -> Iterator[Faults]:
+    module = load_script(SCRIPT)
     with module.fault_runs(tmp_path_factory.mktemp("faults")) as runs:
         places = {f"{Path(place.file).name}:{place.name}": place for place in runs.functions()}
         before = runs.run()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -83,14 +81,8 @@ def wrong(x: Float[Array, "b d"]) -> Float[Array, "b d"]: ~SC203
 
 
 @pytest.fixture(scope="module")
-def fault_runs() -> Any:
-    spec = importlib.util.spec_from_file_location("fault_runs_of_handlers", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+def fault_runs(load_script: Callable[[Path], Any]) -> Any:
+    return load_script(SCRIPT)
 
 
 @pytest.mark.parametrize(("request_name", "tests"), [("EvaluateEntry", {}), ("RunTest", {"tests/test_it.py": TESTS})])
