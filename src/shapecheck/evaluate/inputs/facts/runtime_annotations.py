@@ -112,8 +112,7 @@ def _is_made_of(init: object, name: str) -> bool:
 
     The field's annotation then says nothing of the parameter.
     """
-    may_set = isinstance(init, types.FunctionType) and name in init.__code__.co_names
-    source = defining_source(init) if may_set else None
+    source = defining_source(init) if isinstance(init, types.FunctionType) else None
     for node in ast.walk(source.tree) if source is not None else ():
         if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Call):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
