@@ -379,7 +379,9 @@ class EntryPhase:
             # Scripts and models come with functions that they called, evaluated again.
             self.runs += [tuple(same) for _, same in itertools.groupby(found, key=lambda each: each.target)]
             for evaluation in found:
-                scopes = {(call.path, call.scope) for call in evaluation.calls}
+                # What ended in a run that went on is a function that was given back: it may be called otherwise.
+                calls = (call for call in evaluation.calls if call.complete or evaluation.status != "ok")
+                scopes = {(call.path, call.scope) for call in calls}
                 if evaluation.origin in ("script", SNIPPET):  # which has sizes of its own, as a test has
                     self.tested |= scopes
                 elif evaluation.status != "failed" and evaluation.origin != PRINTING and _is_sound(evaluation):

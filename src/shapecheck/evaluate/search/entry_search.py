@@ -20,8 +20,10 @@ from shapecheck.evaluate.inputs.synthesis.made_integers import (
 )
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError, NotCalledError
 from shapecheck.evaluate.inputs.trials.choices import AS_FILE_MAKES, AS_MADE, OWN_SIZES, as_assumption, is_case_key
+from shapecheck.evaluate.inputs.trials.integer_relations import blamed_relations
 from shapecheck.evaluate.inputs.trials.size_assignment import SQUARES, UNNAMED
 from shapecheck.evaluate.inputs.trials.trial import INDEPENDENT, CallSpec, SearchResult, Trial, TrialOutcome
+from shapecheck.evaluate.inputs.trials.written_relations import written_relations
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.choice_search import search_choices
@@ -99,6 +101,9 @@ class EntrySearch:
         if apart.ok:
             return tuple(self._result(outcome) for outcome in apart.ok)
         first = apart if apart.failed else first
+        related = self._with_related_integers(first)
+        if related.ok:
+            return tuple(self._result(outcome) for outcome in related.ok)
         chosen = self._other_choices(first, problem)
         if chosen.ok:
             return tuple(self._result(outcome) for outcome in chosen.ok)
@@ -163,6 +168,21 @@ class EntrySearch:
         if failed.failure is None or failed.failure.kind != "shape":
             return SearchResult()
         return self._try(dataclasses.replace(failed.trial, substitution=INDEPENDENT, choices=(OWN_SIZES,)))
+
+    def _with_related_integers(self, first: SearchResult | None) -> SearchResult:
+        """What shows once integers have the relation that the file writes, where they fit so and only so."""
+        failed = first.failed[0] if first is not None and first.failed else None
+        if failed is None or failed.failure is None or failed.failure.kind != "shape" or failed.bound_call is None:
+            return SearchResult()
+        for relation in blamed_relations(failed, written_relations(self._call_spec.signature.function)):
+            trial = dataclasses.replace(failed.trial, substitution=INDEPENDENT, init=relation.init)
+            ran = self.attempts.run_if_possible(trial)
+            if ran is None or (ran.failure is not None and ran.place == failed.place):
+                continue
+            found = self._try(trial)
+            if found.ok:
+                return SearchResult(ok=tuple(_add_assumption(each, relation.assumption()) for each in found.ok))
+        return SearchResult()
 
     def _other_choices(self, first: SearchResult | None, problem: CannotSynthesiseError | None) -> SearchResult:
         """What evaluates once other choices are made for arguments that nobody describes, if anything does."""

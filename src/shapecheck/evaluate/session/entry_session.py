@@ -14,6 +14,7 @@ from shapecheck.evaluate.inputs.facts.own_signature import with_own_signature
 from shapecheck.evaluate.inputs.facts.source_reads import noted_reads
 from shapecheck.evaluate.inputs.project import entries
 from shapecheck.evaluate.inputs.project.call_sites import CallingText, CallSites
+from shapecheck.evaluate.inputs.project.returned_functions import maker_of, returned_functions
 from shapecheck.evaluate.inputs.project.user_examples import ExampleError
 from shapecheck.evaluate.inputs.synthesis.call_builder import CallBuilder
 from shapecheck.evaluate.inputs.synthesis.construct_models import Models
@@ -75,6 +76,7 @@ class EntrySession:
         examples: list[EntryPlan] = []
         models: list[tuple[EntryPlan, type]] = []
         functions: list[EntryPlan] = []
+        returned: list[EntryPlan] = []
         for file, module in list(self._importer.loaded.items()):
             plan = self._importer.plans.get(file)
             if plan is None:  # a test
@@ -83,13 +85,14 @@ class EntrySession:
             examples += entries.examples(plan, module)
             models += entries.models(plan, module)
             functions += entries.functions(plan, module)
+            returned += returned_functions(plan, module)
         self._send(ModuleStart(path=""))
         ordered = [entry for entry, _ in entries.not_parts(models)]
         self._classes = {entry.key: cls for entry, cls in models}
         functions, printing = self._apart_from_printing(functions)
         modelled = {(e.path, f"{e.target.partition(':')[2]}.__call__") for e in ordered}
         functions = [f for f in functions if (f.path, f.target.partition(":")[2]) not in modelled]
-        listed = (*self._example_entries(), *examples, *ordered, *functions, *printing)
+        listed = (*self._example_entries(), *examples, *ordered, *functions, *returned, *printing)
         result = (*map(self._with_body, listed), *self._snippets.entries(self._plans))
         self._entries = {e.key: e for e in result}
         return EntryList(entries=result)
@@ -211,6 +214,9 @@ class EntrySession:
             cls = self._classes[entry.key]
             return self._builder.method(cls, with_own_signature(cls.__call__, "__call__"), init, given)
         scope = plan.scopes[entry.scope or 0]
+        maker = maker_of(plan.scopes, scope)
+        if maker is not None:
+            return self._builder.returned_function(entries.resolve(module, plan.scopes, maker), scope.qualname, given)
         function = entries.resolve(module, plan.scopes, scope)
         owner = entries.owner_class(module, plan.scopes, scope)
         if isinstance(function, staticmethod):

@@ -107,6 +107,11 @@ def own_makers(cls: type, function: Callable[..., object], parameter: str) -> Se
     return tuple(found.values())
 
 
+def is_handed_about(parameter: str) -> bool:
+    """Whether a parameter of this name is made once and handed about as it is: parameters, a state, a cache."""
+    return _HANDED_ABOUT.search(parameter) is not None
+
+
 def record_makers(cls: type) -> Sequence[Maker]:
     """The functions beside a class that say that they begin an instance of it: `init_head(key, width) -> Head`.
 
@@ -200,7 +205,7 @@ class _ModuleSource:
                 yield from found
                 return
         assigned = list(dict.fromkeys(self.assigned.get(parameter, ())))
-        is_one = _HANDED_ABOUT.search(parameter) is not None
+        is_one = is_handed_about(parameter)
         found = list(self._usable(assigned, function, parameter, sure=is_one and len(assigned) == 1))
         yield from found
         if not found:

@@ -71,6 +71,7 @@ from shapecheck.evaluate.inputs.synthesis.construct_models import Instance, Mode
 from shapecheck.evaluate.inputs.synthesis.later_results import LaterResults
 from shapecheck.evaluate.inputs.synthesis.made_integers import DEFAULTS_KEPT, DESCENDING, DIVIDING
 from shapecheck.evaluate.inputs.synthesis.real_values import with_values
+from shapecheck.evaluate.inputs.synthesis.returned_calls import find_returned
 from shapecheck.evaluate.inputs.synthesis.synthesise_arguments import Synthesis
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trials import abstract_call
@@ -145,6 +146,28 @@ class CallBuilder:
         """Call a plain function (or static method) alone, with what is `given`."""
         function = _readable(function)
         return self._call(function, self._function(function), statics=given)
+
+    def returned_function(
+        self,
+        maker: Callable[..., object],
+        qualname: str,
+        given: Mapping[str, object] = types.MappingProxyType({}),
+    ) -> CallSpec:
+        """Call the function of this name that `maker` returns, with what it returns beside it."""
+        found = find_returned(self.models, maker, qualname, self._build_unseen)
+
+        def invoke(made: object, *args: object, **kwargs: object) -> object:
+            return self._function(found.of(made))(*args, **kwargs)
+
+        call_spec = self._call(
+            found.function,
+            invoke,
+            lambda trial: found.instance(self.models, trial, self._init(None, trial)),
+            statics=given,
+            own=0,
+            beside=found.arguments,
+        )
+        return replace(call_spec, lasting=found.assumptions())
 
     def example(self, function: Callable[[], Any]) -> CallSpec:
         """Evaluate a function of the user's that returns `(callable, *args)`."""
@@ -358,10 +381,17 @@ class CallBuilder:
         instance: Callable[[Trial], Instance] | None = None,
         *,
         statics: Mapping[str, object] = types.MappingProxyType({}),
+        own: int | None = None,
+        beside: Callable[[Any, Synthesis, Models], Mapping[str, object]] = lambda made, synthesis, models: {},
     ) -> CallSpec:
+        """How `function` is called, by `invoke` with the `instance` first, which are its `own` first parameters.
+
+        Arguments may come from what stands `beside` it in the same result.
+        """
+        own = int(instance is not None) if own is None else own
         described = descriptions_of(function, self.models.described)
         body = body_shapes(function, described, self.models.hints(function))
-        for name in (*statics, *list(inspect.signature(function).parameters)[: instance is not None]):
+        for name in (*statics, *list(inspect.signature(function).parameters)[:own]):
             body.pop(name, None)
         made = made_specs(function, described, body)
         specs = [*written_specs(function, described), *made]
@@ -389,8 +419,8 @@ class CallBuilder:
             first = () if instance is None else (model,)
             named = [*specs, *optional]
             assignment = self._assignment(trial, {**constants, **known, **self.models.pinned}, named, divisors)
-            own = (DEFAULTS_KEPT,) if instance is not None else (DEFAULTS_KEPT, DIVIDING, DESCENDING)
-            variant = trial.construction if trial.construction in own else self.models.constructions[0]
+            own_ways = (DEFAULTS_KEPT,) if instance is not None else (DEFAULTS_KEPT, DIVIDING, DESCENDING)
+            variant = trial.construction if trial.construction in own_ways else self.models.constructions[0]
             synthesis = self._synthesis(assignment, trial.invention, trial.choices, variant)
             synthesis.integers.chosen.update(known)
             synthesis.instances.build = self._build_unseen
@@ -399,12 +429,12 @@ class CallBuilder:
                 synthesis.integers.avoid(construction.integers)
             replaced = {n: synthesis.integers.choose(n) for n, _ in defaults if default_key(n) in dict(trial.choices)}
             replaced.update((n, 1) for n in missing_parameters(function, known) if one_key(n) in dict(trial.choices))
-            given = {"state": None} if first and takes_state(function, model) else {}
+            given = dict(beside(model, synthesis, self.models))
+            if own and takes_state(function, model):
+                given["state"] = None
             if instance is not None and not isinstance(model, LazyCall):
                 synthesis.sources.owner = Owner(model, function, self._build_unseen)
-            args, kwargs = synthesis.arguments(
-                function, described, {**given, **replaced, **statics}, body, skip=len(first)
-            )
+            args, kwargs = synthesis.arguments(function, described, {**given, **replaced, **statics}, body, skip=own)
             later = LaterResults(function, self.models, synthesis, self.recorder)
             conditions: Counter[tuple[int, ...]] = Counter()
             runner = functools.partial(self._runner(trial, conditions), _and_use(invoke, later), *first)

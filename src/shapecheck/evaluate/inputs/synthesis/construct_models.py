@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import types
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
@@ -105,6 +106,18 @@ class Models:
             raise CannotSynthesiseError(f"{cls.__name__} is abstract")
         self.made.chosen.clear()  # of a construction that came to nothing
         return self.call(cls, init, construction, invention, choices)
+
+    def maker_call(
+        self,
+        maker: Callable[..., object],
+        construction: int,
+        init: Mapping[str, object] = types.MappingProxyType({}),
+        invention: int = 0,
+        choices: Choices = (),
+    ) -> tuple[LazyCall, Synthesis]:
+        """A call of what makes a function, that is yet to happen, with what it is given."""
+        self.made.chosen.clear()  # of a call that came to nothing
+        return self.call(maker, init, construction, invention, choices)
 
     def call(
         self,
