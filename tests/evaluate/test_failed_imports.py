@@ -90,6 +90,39 @@ def good(x: Float[Array, "n"]) -> Float[Array, "n"]:
 def needs(x: Float[Array, "n"]) -> Float[Array, "n"]:  ~unreached
     return jax.gone_long_ago.twice(x)
 """,
+    # an installed package has no longer what the body of a module takes out of it
+    "gone.py": """
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+try:
+    OLD = jax.gone_long_ago
+except AttributeError:
+    OLD = None
+
+class Block(eqx.Module):
+    norm: jax.gone_long_ago.BatchNorm
+
+    def __init__(self, n: int):
+        self.norm = jax.gone_long_ago.BatchNorm(n)
+
+    def __call__(self, x: Float[Array, "n"]) -> Float[Array, "n"]:  ~unreached
+        return self.norm(x)
+
+class Derived(jax.gone_long_ago.Module):
+    def __call__(self, x: Float[Array, "n"]) -> Float[Array, "n"]:  ~unreached
+        return x
+
+Derived.__init__.__doc__ = "Its constructor is that of what is gone."
+
+def good(x: Float[Array, "n"]) -> Float[Array, "n"]:
+    return 2 * x if OLD is None else jnp.stack([x, x])
+
+def needs(x: Float[Array, "n"], act=jax.gone_long_ago.relu) -> Float[Array, "n"]:  ~unreached
+    return act(x)
+""",
     "guarded.py": """
 try:
     import nowhere

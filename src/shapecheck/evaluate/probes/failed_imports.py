@@ -1,7 +1,8 @@
 """Import statements that failed: the file is imported again, with stand-ins in the place of what they would import.
 
-So it is with a module that fails when it is first used, and with the version of a project that is not installed itself.
-Only statements of the checked files whose failure ended an import are replaced, and nothing in `sys.modules`: a package
+So it is with a module that fails when it is first used, with what an installed package no longer has
+(`eqx.experimental.BatchNorm`), and with the version of a project that is not installed itself. Only statements and
+attributes of the checked files whose failure ended an import are replaced, and nothing in `sys.modules`: a package
 that is looked for in a `try` is as absent as before, so that the code goes the way that it has without it.
 
 While modules are imported a stand-in gives way: its attributes can be read, it can be called, subscripted and derived
@@ -30,7 +31,14 @@ from shapecheck.worker.messages.entry_messages import AbsentImport
 IMPORTER: Final = "__shapecheck_imports__"
 """The name that replaced statements call."""
 
+ATTRIBUTE: Final = "__shapecheck_attribute__"
+"""The name that replaced attributes call."""
+
 _OWN_CAUSE = "partially initialized module"  # circular imports: the order of imports is to blame
+
+
+_WORD = re.compile(r"[^\W\d]\w*")
+_IS_PLAIN = re.compile(r"has no attribute")
 
 
 class FailedImports:
@@ -41,11 +49,12 @@ class FailedImports:
         self._lines: dict[str, set[int]] = {}  # by file
         self._useless: dict[str, dict[tuple[int, str], str]] = {}  # why what was imported there fails when it is used
         self._found: dict[str, dict[tuple[int, str], AbsentImport]] = {}
+        self._gone: dict[str, set[tuple[str, str]]] = {}  # by file: expressions for packages, and what these lack
         self._uninstalled: set[str] = set()
 
     def concern(self, file: str) -> bool:
-        """Whether some statements of a file (resolved) are replaced."""
-        return file in self._lines
+        """Whether some statements or attributes of a file (resolved) are replaced."""
+        return file in self._lines or file in self._gone
 
     def admit(self, error: Exception, is_own: Callable[[str], bool]) -> bool:
         """Whether another import can do without what a statement of one of the project's own files did not find."""
@@ -58,6 +67,8 @@ class FailedImports:
             known = error.name in self._uninstalled
             self._uninstalled.add(error.name)
             return not known
+        if isinstance(error, AttributeError) and _is_of_package(error, is_own, frames.index(own[-1])):
+            return self._note_gone(file, line, str(error))
         statements = {each.lineno: each for each in _import_statements(file)}
         if line not in statements and _is_importing(error, frames.index(own[-1])):
             # A class uses all that its methods name: what failed stands on the line of the error, in most cases.
@@ -70,6 +81,23 @@ class FailedImports:
             found |= {number for number, each in statements.items() if _is_absent(each)}
         self._lines.setdefault(file, set()).update(found)
         return True
+
+    def _note_gone(self, file: str, line: int, message: str) -> bool:
+        """Replace an attribute that a package lacks, as it says, wherever a file takes it: whether that is new."""
+        words = set(_WORD.findall(message))
+        found = {
+            (ast.unparse(node.value), node.attr)
+            for statement in _statements(file)
+            if statement.lineno <= line <= (statement.end_lineno or statement.lineno)
+            for node in ast.walk(statement)
+            if isinstance(node, ast.Attribute)
+            and node.attr in words
+            and node.lineno <= line <= (node.end_lineno or node.lineno)
+        }
+        known = self._gone.setdefault(file, set())
+        is_new = bool(found - known)
+        known |= found
+        return is_new
 
     def _replace_useless(
         self,
@@ -99,22 +127,32 @@ class FailedImports:
         """Where the statements of a file stand that are replaced."""
         return frozenset(self._lines.get(os.path.realpath(file), ()))
 
+    def replaced_in(self, file: str) -> tuple[object, ...]:
+        """What of a file is replaced, to be compared with what was at another time."""
+        return self.lines_in(file), frozenset(self._gone.get(os.path.realpath(file), ()))
+
     def replace_in(self, tree: ast.Module, file: str) -> ast.Module:
         """The tree of a file with the statements that failed replaced."""
         lines = self.lines_in(file)
-        return _Replacement(lines).replace(tree) if lines else tree
+        gone = self._gone.get(os.path.realpath(file), set())
+        tree = _Replacement(lines).replace(tree) if lines else tree
+        return _WithoutAttributes(gone).replace(tree) if gone else tree
 
     def serve(self, module: ModuleType, file: str) -> None:
         """Give a module what its replaced statements call."""
         file = os.path.realpath(file)
-        if file not in self._lines:
+        if not self.concern(file):
             return
         self._found[file] = {}
 
         def bind(line: int, name: str, part: str, is_alias: bool) -> object:
             return self._bind(module, file, line, _ImportedName(name=name, part=part, is_alias=is_alias))
 
+        def attribute(line: int, package: object, name: str) -> object:
+            return self._attribute(file, line, package, name)
+
         vars(module)[IMPORTER] = bind
+        vars(module)[ATTRIBUTE] = attribute
 
     def absent_from(self, file: str) -> tuple[AbsentImport, ...]:
         """What the statements of a file did not find, when it was imported without."""
@@ -139,6 +177,20 @@ class FailedImports:
             if bound != whole and (package := _package_alone(top)) is not None:
                 return package
             return StandIn(bound.lstrip("."), why, self._is_importing)
+
+    def _attribute(self, file: str, line: int, package: object, name: str) -> object:
+        """What a package has by a name, a stand-in if it does not have it."""
+        try:
+            return getattr(package, name)
+        except AttributeError as error:
+            if not isinstance(package, ModuleType):
+                raise
+            said = str(error)
+        whole, why = f"{package.__name__}.{name}", f"is not in this version of {package.__name__.partition('.')[0]}"
+        if not _IS_PLAIN.search(said) and said:  # JAX tells what to write in its place
+            why = f"{why} ({said.splitlines()[0].rstrip('.')})"
+        self._found[file].setdefault((line, whole), AbsentImport(line=line, name=whole, why=why))
+        return StandIn(whole, why, self._is_importing)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,6 +232,17 @@ def _is_importing(error: Exception, place: int) -> bool:
     """Whether a module was being imported behind one place of a traceback."""
     names = [frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)]
     return "<module>" in names[place + 1 :]
+
+
+def _is_of_package(error: AttributeError, is_own: Callable[[str], bool], place: int) -> bool:
+    """Whether what lacks an attribute is an installed package: a module, or a function of it that is asked for names.
+
+    The place is that of the last frame of the user's own in the traceback.
+    """
+    later = [frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)][place + 1 :]
+    if not later:
+        return isinstance(error.obj, ModuleType) and not is_own(_real_path(getattr(error.obj, "__file__", None) or "<"))
+    return all(name in ("__getattr__", "getattr") for name in later)
 
 
 def _names_on(file: str, line: int, only: int | None) -> frozenset[str]:
@@ -297,6 +360,29 @@ class _Replacement(ast.NodeTransformer):
         return ast.copy_location(ast.Assign(targets=[ast.Name(wanted.bound, ast.Store())], value=call), node)
 
 
+class _WithoutAttributes(ast.NodeTransformer):
+    """Puts calls of `ATTRIBUTE` in the place of attributes that packages lack; what a `try` is around stays."""
+
+    def __init__(self, gone: Set[tuple[str, str]]) -> None:
+        self._gone = gone
+
+    def replace(self, tree: ast.Module) -> ast.Module:
+        """The tree with the calls in it."""
+        self.visit(tree)
+        return ast.fix_missing_locations(tree)
+
+    def visit_Try(self, node: ast.Try) -> ast.Try:
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load) or (ast.unparse(node.value), node.attr) not in self._gone:
+            return node
+        arguments: list[ast.expr] = [ast.Constant(node.lineno), node.value, ast.Constant(node.attr)]
+        call = ast.Call(func=ast.Name(ATTRIBUTE, ast.Load()), args=arguments, keywords=[])
+        return ast.copy_location(call, node)
+
+
 _EXCEPTION = re.compile(r"(Error|Exception|Warning)$")
 
 _DEEPEST = 16  # names behind names: who looks for the end of them finds it
@@ -375,7 +461,11 @@ class StandIn:
         def refuse(cls: type, *args: object, **kwargs: object) -> object:
             raise error()
 
-        return (type(self._name.rpartition(".")[2], (), {"__new__": refuse}),)
+        def initialise(self: object, *args: object, **kwargs: object) -> None:
+            """A function, of which module bodies may set the docstring."""
+
+        body: dict[str, object] = {"__new__": refuse, "__init__": initialise}
+        return (type(self._name.rpartition(".")[2], (), body),)
 
     def _error(self) -> AbsentPackageError:
         return AbsentPackageError(f"it needs {self._name}, which {self._why}")

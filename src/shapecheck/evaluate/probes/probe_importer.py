@@ -301,7 +301,7 @@ class PlannedFile:
     def _made_from(self, source: bytes) -> tuple[object, ...]:
         importer, file = self.importer, self.plan.file
         has_steps = importer.steps is not None and importer.is_test(file)
-        return source, self.plan, importer.failed_imports.lines_in(file), has_steps
+        return source, self.plan, importer.failed_imports.replaced_in(file), has_steps
 
     def execute(self, module: ModuleType, run: Callable[[ModuleType], None]) -> None:
         """Run the module body; remember which file is running, so that a crash can be laid at its door."""
