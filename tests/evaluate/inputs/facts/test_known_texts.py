@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 CASE = """
+from pathlib import Path
 from typing import NamedTuple
 
 import equinox as eqx
@@ -74,6 +75,38 @@ class Step(eqx.Module):
         return x
 
 
+class Settings(NamedTuple):
+    checkpoint_name: str
+    folder: Path
+    width: int
+
+
+def by_settings(x: Float[Array, "n"], settings: Settings) -> Float[Array, "n width"]:
+    return jnp.ones((x.shape[0], settings.width))
+
+
+def by_settings_wrong(x: Float[Array, "n"], settings: Settings) -> Float[Array, "width n"]:  ~SC203
+    return jnp.ones((x.shape[0], settings.width))
+
+
+def keeps(x: Float[Array, "n"], settings: Settings) -> Float[Array, "n"]:  ~unreached
+    (settings.folder / "written").write_text("x")
+    return x
+
+
+def opens(x: Float[Array, "n"], settings: Settings) -> Float[Array, "n"]:  ~unreached
+    with open(settings.checkpoint_name) as file:
+        return x + len(file.read())
+
+
+class Writer(eqx.Module):
+    def __init__(self, settings: Settings):
+        open(settings.checkpoint_name, "w").close()
+
+    def __call__(self, x: Float[Array, "n"]) -> Float[Array, "n"]:  ~unreached
+        return x
+
+
 def train(x: Float[Array, "n"], optimiser: optax.GradientTransformation) -> Float[Array, "n"]:
     updates, _ = optimiser.update(x, optimiser.init(x), x)
     return optax.apply_updates(x, updates)
@@ -104,8 +137,16 @@ def with_default(x: Float[Array, "n"], config: Opaque) -> Float[Array, "n 3"]:
     return jnp.stack([x] * config.width, axis=-1)
 """
 
+WRITTEN = ("written", "checkpoint_name", "folder")
+
 
 def test_what_nobody_gives_is_taken_from_the_code_or_invented(check_folder) -> None:
     marked = check_folder({"known.py": CASE}).cases["known.py"]
     actual = [each for each in dict.fromkeys(marked.actual) if each[1] != "SC302"]
     assert actual == marked.expected, marked.details
+
+
+def test_a_name_that_a_record_keeps_is_written_to_by_nobody(check_folder, tmp_path_factory) -> None:
+    check_folder({"kept.py": CASE})
+    folders = [each.parent for each in tmp_path_factory.getbasetemp().rglob("kept.py")]
+    assert folders and not [each for folder in folders for each in folder.rglob("*") if each.name in WRITTEN]

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -31,6 +32,16 @@ def reaches_out(function: Callable[..., object]) -> bool:
     note_read(_body(function))
     code = getattr(_body(function), "__code__", None)
     return code is not None and not (_REACHING | _REACHING_TOO).isdisjoint(code.co_names)
+
+
+def only_keeps(function: Callable[..., object]) -> bool:
+    """Whether it is a record that does nothing with what it is given but to keep it: no code of its own runs."""
+    if not isinstance(function, type) or hasattr(function, "__post_init__"):
+        return False
+    if issubclass(function, tuple) and hasattr(function, "_fields"):
+        return True
+    code = getattr(inspect.getattr_static(function, "__init__"), "__code__", None)
+    return dataclasses.is_dataclass(function) and code is not None and code.co_filename == "<string>"
 
 
 def _body(function: Callable[..., object]) -> Any:

@@ -211,7 +211,14 @@ def of_several_ranks(members: Sequence[object]) -> Mapping[str, object]:
 
 def is_config(cls: type) -> bool:
     """Whether a class only holds settings, so that its integers speak for themselves."""
+    if issubclass(cls, tuple) and hasattr(cls, "_fields"):  # arrays are rather in one that is no configuration
+        fields = [annotation_of(cls, name, raw) for name, raw in own_annotations(cls).items()]
+        return any(each is int for each in fields) and not any(map(_may_hold_arrays, fields))
     return dataclasses.is_dataclass(cls) and not any("__call__" in vars(c) for c in cls.__mro__)
+
+
+def _may_hold_arrays(annotation: object) -> bool:
+    return is_array_type(annotation) or annotation in (Any, jax.Array, np.ndarray)
 
 
 def is_plain_array(annotation: object) -> bool:

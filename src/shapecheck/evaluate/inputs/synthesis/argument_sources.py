@@ -9,6 +9,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, Union
 
 import jax
@@ -22,7 +23,7 @@ from shapecheck.evaluate.inputs.facts.body_shapes import BodyShape, unpacked_par
 from shapecheck.evaluate.inputs.facts.called_models import called_models
 from shapecheck.evaluate.inputs.facts.handed_parts import goes_elsewhere, is_used, parts_of
 from shapecheck.evaluate.inputs.facts.known_numbers import holds_sizes, number_kind
-from shapecheck.evaluate.inputs.facts.known_texts import known_texts, reaches_out
+from shapecheck.evaluate.inputs.facts.known_texts import known_texts, only_keeps, reaches_out
 from shapecheck.evaluate.inputs.facts.namesake_annotations import namesake_annotations
 from shapecheck.evaluate.inputs.facts.optimizer_calls import optimizer_role
 from shapecheck.evaluate.inputs.facts.random_keys import admits_key
@@ -135,10 +136,14 @@ class ArgumentSources:
         if annotation is str:
             if texts := known_texts(function, name) or (hint.texts if hint is not None else ()):
                 return self._choices.text(self._values.place(name), texts)
+            if only_keeps(function):
+                return self._values.kept_text(name)
             if reaches_out(function):
                 raise CannotSynthesiseError(f"`{name}: str` has no default")
             if not name_hints.is_place(name) and (called := self._as_called(function, name, only=str)) is not MISSING:
                 return called
+        if annotation is Path and only_keeps(function):
+            return Path(self._values.kept_text(name))
         if described is None and not constructing and not is_array_type(annotation):
             role = optimizer_role(function, name)
             if role:

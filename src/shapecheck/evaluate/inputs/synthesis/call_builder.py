@@ -437,8 +437,11 @@ class CallBuilder:
             args, kwargs = synthesis.arguments(function, described, {**given, **replaced, **statics}, body, skip=own)
             later = LaterResults(function, self.models, synthesis, self.recorder)
             conditions: Counter[tuple[int, ...]] = Counter()
-            runner = functools.partial(self._runner(trial, conditions), _and_use(invoke, later), *first)
             inventors = [synthesis, *filter(None, [construction])]
+            run = self._runner(trial, conditions)
+            if any(each.values.has_places for each in inventors):
+                run = _without_writing(run, self._folders())
+            runner = functools.partial(run, _and_use(invoke, later), *first)
             chosen = synthesis.integers.chosen
             return BoundCall(
                 call=functools.partial(self._run_call, runner, args, kwargs),
@@ -524,6 +527,16 @@ class CallBuilder:
             (*divisors, *known.values()),
             trial.multiples,
         )
+
+
+def _without_writing(run: Callable[..., None], folders: Collection[str]) -> Callable[..., None]:
+    """What calls a function as `run` does, and lets it change no file: some have names that nobody gave."""
+
+    def run_guarded(function: Callable[..., object], /, *args: object, **kwargs: object) -> None:
+        with read_only(os.devnull, folders, alone=True):
+            run(function, *args, **kwargs)
+
+    return run_guarded
 
 
 def _and_use(invoke: Callable[..., object], later: LaterResults) -> Callable[..., None]:

@@ -101,6 +101,7 @@ class ValueSynthesis:
         self.choices = choices
         self.inventions: dict[tuple[AssumptionKind, str], str] = {}
         self.named_numbers: list[str] = []  # what is one number by its name
+        self.has_places = False  # among its texts: names of files that nobody gave
         self.lengths: set[int] = set()  # of sequences, of which nobody says how long they are
         self.beside: tuple[str, ...] = ()  # the parameters of the function that values are made for
         self._leaf: ParameterSpec | None = None
@@ -249,6 +250,14 @@ class ValueSynthesis:
         """A text that nothing says anything of, such as a label: its own name, so that all are different."""
         if name_hints.is_place(name):
             raise CannotSynthesiseError(f"`{name}: str` has no default")
+        return self._own_name(name)
+
+    def kept_text(self, name: str) -> str:
+        """A text that a record only keeps. Whoever reads it there may open what it names, and must not write to it."""
+        self.has_places |= name_hints.is_place(name)
+        return self._own_name(name)
+
+    def _own_name(self, name: str) -> str:
         text = f"another_{name}" if self.integers.invention else name
         self.invent("value", name, repr(text))
         return text
