@@ -95,9 +95,32 @@ def never_an_array(config, f):
     return f(config)
 
 
+def asserted_sizes(a, b, c):
+    n, d = a.shape[0], a.shape[-1]
+    assert a.ndim == 2
+    assert b.shape == (n - 1, 2 * d)
+    if c.shape[1] != n:
+        raise ValueError("no")
+
+
+def asserted_alike(q, k, config):
+    assert q.shape[:-2] == k.shape[:-2]
+    assert q.ndim == 3 and k.ndim == 3
+    assert q.shape[-1] == k.shape[-1]
+    assert k.shape[-2] == config.heads
+
+
+def asserted_last(x, m, config):
+    assert m.shape[-1] == config.width
+    return x[:, None] + m[:, None, :]
+
+
 @pytest.mark.parametrize(
     ("function", "shapes"),
     [
+        (asserted_sizes, {"a": "n d", "b": "n-1 2*d", "c": "c0 c1+"}),
+        (asserted_alike, {"q": "q0 q1 k2", "k": "k0 config.heads k2"}),
+        (asserted_last, {"x": "x0+", "m": "m0 m1+ config.width"}),
         (unpacked, {"x": "b t c"}),
         (partly_unpacked, {"x": "x0+"}),
         (asserted, {"x": "x0 x1 x2", "y": "y0"}),
@@ -124,7 +147,7 @@ def test_arguments_are_as_the_body_takes_them(function, shapes) -> None:
 
 def as_text(shape: BodyShape) -> str:
     """The dtype and the spec, with a plus where there may be more axes."""
-    return f"{shape.dtype} {shape.spec}{'' if shape.exact else '+'}".strip()
+    return f"{shape.dtype} {shape.spec}{'' if shape.exact else '+'} {shape.last}".strip()
 
 
 def test_what_is_described_names_the_axes_that_are_equal() -> None:

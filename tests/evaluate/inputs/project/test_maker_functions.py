@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 HEAD = """
+from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -37,6 +38,33 @@ def run(params, tokens):
 def loss(params, tokens):
     # tokens: [batch, time]
     return run(params, tokens).mean(axis=(1, 2))  # [batch] ~SC201
+""",
+    # sizes that the code asserts: of other arguments, and of a configuration that holds them, if it does
+    "asserted.py": """
+class Config(NamedTuple):
+    max_len: int
+    width: int
+
+def masked(config: Config, mask: jax.Array):
+    assert mask.ndim == 2 and mask.shape[-1] == config.max_len
+    causal = jnp.tril(jnp.ones((config.max_len, config.max_len)))  # (max_len, max_len)
+    wrong = causal[0]  # (max_len, max_len) ~SC201
+    return causal[None] * mask[:, None, :]  # (batch, max_len, max_len)
+
+def banded(diagonal, lower):
+    n, d, _ = diagonal.shape
+    assert diagonal.shape == (n, d, d)
+    assert lower.shape == (n - 1, d, d)
+    wrong = lower + diagonal[1:]  # (n, d, d) ~SC201
+    return lower + diagonal[1:]  # (n-1, d, d)
+
+class Other:
+    def __init__(self, inner: int):
+        self.inner = inner
+
+def of_another(config: Other, x: jax.Array):
+    assert x.ndim == 2 and x.shape[0] == config.outer ~SC302
+    return x.sum(axis=0)  # (n,) ~unreached
 """,
     # what a function inside of it returns is not what it returns
     "within.py": """

@@ -153,7 +153,8 @@ class _Reader:
             number = literal_integer(index)
             if number is None and isinstance(index, ast.Slice):
                 number = literal_integer(index.lower)
-                number = (literal_integer(index.upper) or 1) - 1 if number is None else number
+                upper = literal_integer(index.upper) or 1
+                number = number if number is not None else upper - 1 if upper > 0 else upper
             if number is not None:
                 self._known.facts[shaped].need_axis(number)
             return
@@ -181,6 +182,12 @@ class _Reader:
         target, shaped = statement.targets[0], self._known.shape_of(statement.value)
         if (whole := self._known.fact(statement.value)) is not None and isinstance(target, (ast.Tuple, ast.List)):
             whole.parts = len(target.elts)
+        targets = target.elts if isinstance(target, ast.Tuple) else [target]
+        values = statement.value.elts if isinstance(statement.value, ast.Tuple) else [statement.value]
+        for name, value in zip(targets, values, strict=False):  # `n, d = x.shape[0], x.shape[1]`
+            axis = self._known.axis_of(value)
+            if axis is not None and isinstance(name, ast.Name) and name.id.strip("_"):
+                self._known.facts[axis[0]].names.setdefault(axis[1], name.id)
         if shaped is None or not isinstance(target, (ast.Tuple, ast.List)):
             return
         fact = self._known.facts[shaped]
@@ -228,6 +235,14 @@ class _Reader:
             elif isinstance(how, (ast.GtE, ast.Gt)) and number is not None:
                 self._known.facts[ranked].need(number + isinstance(how, ast.Gt))
             return
+        axes = [axis for each in (left, right) if (axis := self._known.axis_of(each)) is not None]
+        if axes and isinstance(how, ast.Eq):
+            for name, number in axes:
+                self._known.facts[name].need_axis(number)
+            if len(axes) > 1:
+                self._known.axes.append(frozenset(axes))
+            elif text := self._known.size_text(right if self._known.axis_of(left) is not None else left):
+                self._known.facts[axes[0][0]].names.setdefault(axes[0][1], text)
         shaped, other = self._known.shape_of(left), self._known.shape_of(right)
         if shaped is None or not isinstance(how, ast.Eq):
             return

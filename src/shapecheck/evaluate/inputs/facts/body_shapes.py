@@ -37,14 +37,15 @@ _NO_NAME = re.compile(r"\W+")
 class BodyShape:
     """How the body takes one parameter: a spec, a jaxtyping dtype name or "".
 
-    It is `exact` if the body admits no other number of axes; else it has these at least. All axes are `named` if they
-    have names that somebody wrote.
+    It is `exact` if the body admits no other number of axes; else it has these at least, and `last` is what the last
+    one is called, if the body says that. All axes are `named` if they have names that somebody wrote.
     """
 
     spec: str
     dtype: str
     exact: bool
     named: bool = False
+    last: str = ""
 
 
 _NO_HINTS: Mapping[str, DocstringHint] = types.MappingProxyType({})
@@ -175,7 +176,8 @@ class _ParameterShapes:
             named = all((name, number) in self._said for number in range(rank))
             return BodyShape(spec, fact.dtype, exact=True, named=named)
         if (fact.is_array or fact.dtype) and (name not in self._numbers or fact.least):
-            return BodyShape(axis_names(name, max(fact.least, 1)), fact.dtype, exact=False)
+            spec, last = axis_names(name, max(fact.least, 1)), self._names.get((name, -1), "")
+            return BodyShape(spec, fact.dtype, exact=False, last=last)
         return None
 
     def _rank(self, name: str) -> int | None:
@@ -191,24 +193,37 @@ class _ParameterShapes:
 
     def _name_axes(self) -> None:
         """One name for each set of equal axes: what is written of one of them, else what the body calls one."""
-        sets = [set(axes) for axes in self._facts.equal_axes]
+        sets = [{self._from_front(axis) for axis in axes} for axes in self._facts.equal_axes]
         for group in dict.fromkeys(self._facts.equal_shapes):
             ranks = [rank for each in sorted(group) if (rank := self._rank(each)) is not None]
             sets += [{(each, number) for each in group} for number in range(ranks[0] if ranks else 0)]
         facts = self._facts.parameters
-        sets += [{(name, number)} for name, fact in facts.items() for number in {**fact.letters, **fact.names}]
+        called = {
+            self._from_front((name, each)): text for name, fact in facts.items() for each, text in fact.names.items()
+        }
+        lettered = {(name, each): text for name, fact in facts.items() for each, text in fact.letters.items()}
+        sets += [{axis} for axis in (*lettered, *called)]
         for axes in _merge(sets):
             names = [self._written_axis(axis) for axis in sorted(axes)]
-            names += [facts[name].names.get(number, "") for name, number in sorted(axes)]
-            letters = [facts[name].letters.get(number, "") for name, number in sorted(axes)]
+            names += [called.get(axis, "") for axis in sorted(axes)]
+            letters = [lettered.get(axis, "") for axis in sorted(axes)]
             first, number = min(axes)
             self._names.update(dict.fromkeys(axes, next(filter(None, names + letters), axis_name(first, number))))
             self._said |= axes if any(names) else set()
 
+    def _from_front(self, axis: Axis) -> Axis:
+        """The axis by its number from the front, where it is known how many there are."""
+        name, number = axis
+        if number >= 0:
+            return axis
+        written = parse_spec(self._written[name]).rank() if name in self._written else None
+        rank = self._rank(name) if written is None else written
+        return (name, rank + number) if rank is not None and rank + number >= 0 else axis
+
     def _written_axis(self, axis: Axis) -> str:
         name, number = axis
         dims = parse_spec(self._written[name]).dims if name in self._written else ()
-        if number >= len(dims) or any(map(is_variadic, dims)):
+        if not 0 <= number < len(dims) or any(map(is_variadic, dims)):
             return ""
         return str(dims[number])
 

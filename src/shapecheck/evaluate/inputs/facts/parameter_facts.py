@@ -10,7 +10,10 @@ from dataclasses import dataclass, field
 from shapecheck.model.parameter_parts import ParameterParts
 
 Axis = tuple[str, int]
-"""A parameter, and the number of one of its axes from the front."""
+"""A parameter, and the number of one of its axes: from the front, or from the end if it is negative."""
+
+_OF_ARRAYS = frozenset({"shape", "ndim", "size", "dtype", "T"})
+_SUMS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv)
 
 
 @dataclass
@@ -18,9 +21,9 @@ class BodyFact:
     """What the body asks of one parameter.
 
     `ranks` are the numbers of axes that it admits, the first one first, none if it says nothing; `least` is what it
-    needs at least. `names` are those that it gives to axes, or their sizes; `letters` are those of a pattern, which are
-    that pattern's own. `dtype` is one of jaxtyping's, or "". `texts` are those that it compares the parameter with,
-    `parts` the number of variables that it unpacks it into.
+    needs at least. `names` are those that it gives to axes, or their sizes, as dims; `letters` are those of a pattern,
+    which are that pattern's own. `dtype` is one of jaxtyping's, or "". `texts` are those that it compares the parameter
+    with, `parts` the number of variables that it unpacks it into.
     """
 
     ranks: tuple[int, ...] = ()
@@ -87,6 +90,26 @@ class ParameterFacts:
             return self.name(node.args[0])
         return None
 
+    def axis_of(self, node: ast.expr) -> Axis | None:
+        """The axis of a parameter whose size an expression is: `x.shape[-1]`."""
+        name = self.shape_of(node.value) if isinstance(node, ast.Subscript) else None
+        number = literal_integer(node.slice) if isinstance(node, ast.Subscript) else None
+        return (name, number) if name is not None and number is not None else None
+
+    def size_text(self, node: ast.expr) -> str:
+        """The size that an expression stands for, as a dim; "" where no dim can say it, or an array is in it."""
+        constant = self.constant(node)
+        if constant is not None:
+            return str(constant) if constant >= 0 else ""
+        if isinstance(node, ast.Name):
+            return node.id if node.id not in self.facts else ""
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr not in _OF_ARRAYS:
+            return f"{node.value.id}.{node.attr}" if node.value.id in self.live else ""
+        if isinstance(node, ast.BinOp) and isinstance(node.op, _SUMS):
+            sides = [self.size_text(node.left), self.size_text(node.right)]
+            return ast.unparse(node).replace(" ", "") if all(sides) else ""
+        return ""
+
     def rank_of(self, node: ast.expr) -> str | None:
         """The parameter whose number of axes an expression is: `x.ndim`, `jnp.ndim(x)`, `len(x.shape)`."""
         if isinstance(node, ast.Attribute) and node.attr == "ndim":
@@ -116,11 +139,8 @@ class ParameterFacts:
             return
         self.facts[name].admit((len(dims),))
         for number, dim in enumerate(dims):
-            constant = self.constant(dim)
-            if constant is not None:
-                self.facts[name].names.setdefault(number, str(constant))
-            elif isinstance(dim, ast.Name) and dim.id not in self.facts:
-                self.facts[name].names.setdefault(number, dim.id)
+            if text := self.size_text(dim):
+                self.facts[name].names.setdefault(number, text)
 
 
 def called_name(function: ast.expr) -> tuple[str, str]:

@@ -139,7 +139,7 @@ class Synthesis:
         self._keep_defaults_together(function, parameters, described, given)
         self._tie_integers(function, parameters, given, constructing)
         self._tie_default_arrays(function, parameters, given)
-        given = {**given, **self._named_holders(function, parameters, given, inner)}
+        given = {**given, **self._named_holders(function, parameters, given, inner, body)}
         given = {**given, **self._size_holders(function, parameters, given, inner)}
         for parameter in parameters:
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -184,9 +184,10 @@ class Synthesis:
         parameters: Sequence[inspect.Parameter],
         given: Mapping[str, object],
         inner: Mapping[str, object],
+        body: Mapping[str, BodyShape],
     ) -> dict[str, object]:
         """The arguments of which dims of others name attributes, as `{config.width}`: made first, their sizes known."""
-        specs = written_specs(function, {})
+        specs = [*written_specs(function, {}), *(f"{each.spec} {each.last}" for each in body.values())]
         heads_of_dims = {n.partition(".")[0] for text in specs for n in parse_spec(text).names() if "." in n}
         found: dict[str, object] = {}
         for parameter in parameters:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections.abc
 import contextlib
+import dataclasses
 import enum
 import functools
 import itertools
@@ -18,7 +19,7 @@ import numpy as np
 
 from shapecheck.evaluate.framework_protocol import is_holder, key_maker
 from shapecheck.evaluate.inputs.facts import name_hints
-from shapecheck.evaluate.inputs.facts.body_shapes import INSIDE, BodyShape, axis_names, with_named_axes
+from shapecheck.evaluate.inputs.facts.body_shapes import INSIDE, BodyShape, axis_name, axis_names, with_named_axes
 from shapecheck.evaluate.inputs.facts.random_keys import key_types
 from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     MISSING,
@@ -340,8 +341,11 @@ class ValueSynthesis:
         self.invent("rank", name, axes_text(2))
         return self.assignment.array("1 1", "Float", name)
 
-    def _of_rank(self, name: str, chosen: int | None, usual: int, dtype: str) -> object:
-        """An array of the number of axes that was chosen, or else of the usual one, of which nothing says so."""
+    def _of_rank(self, name: str, chosen: int | None, usual: int, dtype: str, last: str = "") -> object:
+        """An array of the number of axes that was chosen, or else of the usual one, of which nothing says so.
+
+        Its last axis is a dim that somebody names, or any.
+        """
         axes = usual + bool(self.integers.invention) if chosen is None else chosen
         if chosen is None:
             self.invent("rank", name, axes_text(axes))
@@ -351,6 +355,7 @@ class ValueSynthesis:
         # What a constructor is given is mostly alike: a mean and a deviation, limits, weights and what they weigh.
         inside = self.integers.constructs or self.integers.inside
         spec = axis_names(INSIDE if inside else name, axes)
+        spec = " ".join([*spec.split()[:-1], last]) if last and axes else spec
         return self.choices.note(self.place(name), self.assignment.array(self._perhaps_square(name, spec), dtype, name))
 
     def of_axes(self, name: str, axes: int, dtype: str, sizes: Sequence[int] = ()) -> object:
@@ -379,6 +384,9 @@ class ValueSynthesis:
 
     def as_taken(self, name: str, shape: BodyShape) -> object:
         """An array as the body of a function takes it, of which nothing else says the shape."""
+        shape = dataclasses.replace(
+            shape, spec=self._known_axes(shape.spec, name), last=self._known_axes(shape.last, "")
+        )
         if shape.exact:
             dtype = shape.dtype or self.usual_dtype(name)
             spec = shape.spec if shape.named else self._perhaps_square(name, shape.spec)  # names tell axes apart
@@ -388,7 +396,17 @@ class ValueSynthesis:
             return self.choices.note(self.place(name), array)
         least = len(parse_spec(shape.spec).dims)
         usual = max(least - 1 + self.assignment.variadic_rank, least)
-        return self._of_rank(name, self.choices.axes(self.place(name), usual, least), usual, shape.dtype)
+        return self._of_rank(name, self.choices.axes(self.place(name), usual, least), usual, shape.dtype, shape.last)
+
+    def _known_axes(self, spec: str, name: str) -> str:
+        """A spec without sizes that nobody knows before the call, such as `config.width` of some object."""
+        if "." not in spec:
+            return spec
+        found: list[str] = []
+        for number, dim in enumerate(spec.split()):
+            is_known = all(map(self.assignment.may_know, parse_spec(dim).names()))
+            found.append(dim if is_known else axis_name(name, number) if name else "")
+        return " ".join(found)
 
     def _sequence(self, origin: object, arguments: Sequence[object], name: str) -> object:
         if origin is tuple and arguments and Ellipsis not in arguments:

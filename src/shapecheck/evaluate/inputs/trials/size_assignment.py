@@ -214,6 +214,10 @@ class SizeAssignment:
         self.known[name] = size
         self._given_sizes.add(size)
 
+    def may_know(self, name: str) -> bool:
+        """Whether a name has a size before the call; an attribute has one that is known."""
+        return name.isidentifier() or name in self.known or name.rpartition(".")[2] in self.known
+
     def shared_names(self, constructor: SizeAssignment) -> tuple[tuple[str, str], ...]:
         """The names that arrays given to the constructor have too, with the sizes that they had there.
 
