@@ -108,7 +108,8 @@ class Site:
 
     `scope` is the index of the nearest function (or module; for fields the class). `names` are the identifiers and
     dotted names whose integer values the claims at this site may mean. If the value may come by several `paths`, these
-    say where each begins: a `return` statement, or an arm of an `if`.
+    say where each begins: a `return` statement, or an arm of an `if`. Where only `arrays` are of interest, other values
+    are not looked into: a program passes whole models around.
     """
 
     index: int
@@ -122,6 +123,7 @@ class Site:
     part: int | None = None
     paths: tuple[Point, ...] = ()
     inside: tuple[Selector, ...] = ()
+    arrays: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,7 @@ import itertools
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import FrameType, GeneratorType
+from typing import Any
 
 import jax
 
@@ -21,7 +22,7 @@ from shapecheck.evaluate.probes.recorder import OpenCall, Recorder
 from shapecheck.evaluate.probes.tracer_origin import FormattedTracer, describe_type, traced_by
 from shapecheck.evaluate.probes.visible_sizes import sizes_among, visible
 from shapecheck.evaluate.probes.vmap_axes import VmapFrames
-from shapecheck.model import NamedSize, Observation, Scope, Site, TreeValue
+from shapecheck.model import NamedSize, Observation, OtherValue, Scope, Site, TreeValue
 
 _ITEM_LIMIT = 64
 _CALL_LIMIT = 20_000  # calls kept of one evaluation; beyond it a Python loop repeats itself
@@ -74,8 +75,9 @@ class ModuleProbe:
                 self._note(opened, site, variables[site.name], frame)
         if scope in self._methods and (first := self.scopes[scope].parameters[0]) in variables:
             opened.declared = self._open_declared(scope, variables[first], frame, opened)
-        if self.recorder.on_enter is not None and self.recorder.active:
-            self.recorder.on_enter(self, scope, frame)
+        if self.recorder.on_enter is not None and self.recorder.observes:
+            with self.recorder.look():
+                self.recorder.on_enter(self, scope, frame)
         self.recorder.listener.on_enter(opened)
         return opened
 
@@ -107,17 +109,14 @@ class ModuleProbe:
             if isinstance(value, GeneratorType) and value.gi_code.co_name == "<genexpr>":
                 # `q, k, v = (f(x) for x in y)`: look at what it yields, and yield that again.
                 items = list(itertools.islice(value, _ITEM_LIMIT))
-                self._note(opened, self.sites[site], items, sys._getframe(1))
-                items = self.recorder.listener.on_observation(opened, self.sites[site], items)
-                return itertools.chain(items, value)
-            self._note(opened, self.sites[site], value, sys._getframe(1))
-            return self.recorder.listener.on_observation(opened, self.sites[site], value)
+                return itertools.chain(self._observe(opened, self.sites[site], items, sys._getframe(1)), value)
+            return self._observe(opened, self.sites[site], value, sys._getframe(1))
         return value
 
     def observe_text(self, opened: OpenCall | None, site: int, value: object) -> object:
         """Observe what a print is about to make text of, and pass it on."""
         recorder = self.recorder
-        if opened is not None and recorder.active and recorder.keeps:
+        if opened is not None and recorder.observes and recorder.keeps:
             found = Observation(site, describe_type(value), traced=traced_by(value, sys._getframe(1)))
             if found not in opened.observations:
                 opened.observations.append(found)
@@ -128,9 +127,7 @@ class ModuleProbe:
     def observe_return(self, opened: OpenCall | None, value: object) -> object:
         """Observe what a function returns, and pass it on."""
         if opened is not None:
-            site = self.returns[opened.scope]
-            self._note(opened, site, value, sys._getframe(1))
-            return self.recorder.listener.on_observation(opened, site, value)
+            return self._observe(opened, self.returns[opened.scope], value, sys._getframe(1))
         return value
 
     def enter_override(self, scope: int, owner: object) -> OpenCall | None:
@@ -193,7 +190,8 @@ class ModuleProbe:
                 frame = sys._getframe(2)  # behind it stands the function that was passed on
                 within = self.recorder.open_call(frame) if of_field else opened
                 hidden = self._hidden_axes(within, frame) if within is not None else tuple
-                parts = tuple(describe(each, hidden) for each in (*arguments, result))
+                with self.recorder.look():
+                    parts = tuple(describe(each, hidden) for each in (*arguments, result))
                 keys = (*map(str, range(len(arguments))), "result")
                 found = Observation(site, TreeValue("call", "call", keys, parts), names)
                 self._note_later(opened, found, frame, within or opened)
@@ -218,13 +216,14 @@ class ModuleProbe:
         return value
 
     def _keeps_observations(self) -> bool:
-        return self.recorder.active and self.recorder.keeps
+        return self.recorder.observes and self.recorder.keeps
 
     def _note_item(
         self, opened: OpenCall, site: int, item: object, names: tuple[NamedSize, ...], frame: FrameType
     ) -> None:
         if self._keeps_observations():
-            value = describe(item, self._hidden_axes(opened, frame))
+            with self.recorder.look():
+                value = describe(item, self._hidden_axes(opened, frame))
             self._note_later(opened, Observation(site, value, names), frame)
 
     def _note_later(
@@ -256,8 +255,7 @@ class ModuleProbe:
             value = read_attribute(value, attribute)
             if value is UNREADABLE:
                 return False
-        self._note(opened, self.sites[site], value, frame)
-        result = self.recorder.listener.on_observation(opened, self.sites[site], value)
+        result = self._observe(opened, self.sites[site], value, frame)
         if result is value:
             return False
         opened.instead = result
@@ -311,15 +309,19 @@ class ModuleProbe:
         if _is_rebuilt(frame):
             return instance
         opened = self._open(scope, outer)
+        if not self.recorder.observes:
+            return instance
         opened.caller = self.recorder.frame(frame)
         for site in self.field_sites[scope]:
             value = read_attribute(instance, site.name)
             if value is UNREADABLE:
                 continue
-            names = visible(site.names, {"self": instance, **_members(instance)}, {})
+            with self.recorder.look():
+                names = visible(site.names, {"self": instance, **_members(instance)}, {})
             if site.kind == "field":
                 # A record that a scan's body makes is often described as the scan gives it: stacked.
-                described = describe(value, self._hidden_axes(opened, frame, of_scans=True))
+                with self.recorder.look():
+                    described = describe(value, self._hidden_axes(opened, frame, of_scans=True))
                 opened.observations.append(Observation(site.index, described, names))
             elif site.name in _members(instance) and self._keeps_observations():
                 watched = self._watch_calls(opened, site.index, value, names, of_field=True)
@@ -346,15 +348,30 @@ class ModuleProbe:
             recorder.calls.append(outer)
         recorder.count += 1
         opened = OpenCall(self, scope, recorder.count, outer)
-        if recorder.active and recorder.keeps and len(recorder.calls) < _CALL_LIMIT:
+        if recorder.observes and recorder.keeps and len(recorder.calls) < _CALL_LIMIT:
             recorder.calls.append(opened)
         return opened
 
-    def _note(self, opened: OpenCall, site: Site, value: object, frame: FrameType) -> None:
-        if not self.recorder.active:
-            return
+    def _observe(self, opened: OpenCall, site: Site, value: Any, frame: FrameType) -> Any:
+        """Observe a value, and give what the code goes on with."""
+        if not self._note(opened, site, value, frame):
+            return value
+        return self.recorder.listener.on_observation(opened, site, value)
+
+    def _note(self, opened: OpenCall, site: Site, value: object, frame: FrameType) -> bool:
+        """Keep what a value is, if anything is to be observed now."""
+        if not self.recorder.observes:
+            return False
+        with self.recorder.look():
+            found = self._observation(opened, site, value, frame)
+        opened.observations.append(found)
+        return True
+
+    def _observation(self, opened: OpenCall, site: Site, value: object, frame: FrameType) -> Observation:
+        if site.arrays and not is_array(value):
+            return Observation(site.index, OtherValue(type(value).__name__))
         names = self._visible_names(site, frame)
-        opened.observations.append(Observation(site.index, describe(value, self._hidden_axes(opened, frame)), names))
+        return Observation(site.index, describe(value, self._hidden_axes(opened, frame)), names)
 
     def _visible_names(self, site: Site, frame: FrameType) -> tuple[NamedSize, ...]:
         """The integers that a frame has under the names that claims at a site use."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -104,6 +105,22 @@ class Listener:
         """A call is over, without an error."""
 
 
+class _Look(AbstractContextManager[None]):
+    """Around each look at a value, of which there are many: one object for all, that knows the threads in which one is.
+
+    Nobody looks at a value while he looks at another, since what the first one runs is not observed.
+    """
+
+    def __init__(self) -> None:
+        self.threads: set[int] = set()
+
+    def __enter__(self) -> None:
+        self.threads.add(threading.get_ident())
+
+    def __exit__(self, *error: object) -> None:
+        self.threads.discard(threading.get_ident())
+
+
 class Recorder:
     """All calls of the evaluation under way. `paths` maps the user's absolute file names to those in messages.
 
@@ -134,6 +151,16 @@ class Recorder:
         self.active = True
         self.watch = Watch()
         self.on_enter: Callable[[ProbeInfo, int, FrameType], None] | None = None
+        self._look = _Look()
+
+    @property
+    def observes(self) -> bool:
+        """Whether what this thread runs now is to be observed."""
+        return self.active and threading.get_ident() not in self._look.threads
+
+    def look(self) -> AbstractContextManager[None]:
+        """Observe nothing in this thread: to look at a value runs code of its class, which may have probes itself."""
+        return self._look
 
     @contextlib.contextmanager
     def pause(self) -> Iterator[None]:

@@ -52,21 +52,23 @@ def visible(
     of `self`. What `self` has under the name of a local variable comes too, behind it: callers know only that.
     """
     result: list[NamedSize] = []
+    holders = list(_holders(variables.get("self"), variables))
     for name in names:
         found = list(_sizes(name, _own(name, variables)))
         if not any(map(_is_surely_size, found)):
-            found += _sizes(name, _attribute_values(name, variables))
+            found += _sizes(name, _attribute_values(name, holders))
             if _head(name) not in variables:
                 found += _sizes(name, _own(name, module))
         elif name not in parameters:
-            found += _sizes(name, _attribute_values(name, {"self": variables.get("self")}))
+            found += _sizes(name, _attribute_values(name, list(_holders(variables.get("self"), {}))))
         if not found:
             found = list(_sizes(name, _of_records(name, variables, parameters)))
         if not found and constructions is not None and "self" in variables:
             owner = variables["self"]
             for space in constructions.variables(owner):
                 inside = f"in {type(owner).__name__}.__init__"
-                candidates = itertools.chain(_own(name, space), _attribute_values(name, space))
+                held = _attribute_values(name, list(_holders(space.get("self"), space)))
+                candidates = itertools.chain(_own(name, space), held)
                 found += [replace(n, source=f"{n.source} {inside}") for n in _sizes(name, candidates)]
         result += dict.fromkeys(found)
     return tuple(result)
@@ -103,13 +105,13 @@ def _own(name: str, space: Mapping[str, object]) -> Iterator[tuple[str, object]]
         yield from _follow(name, space[head], name[len(head) :])
 
 
-def _attribute_values(name: str, variables: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    """What `self` has under this name, and configs."""
+def _attribute_values(name: str, holders: Sequence[tuple[str, object]]) -> Iterator[tuple[str, object]]:
+    """What the holders, `self` and configs, have under this name."""
     if name.startswith("len("):
-        yield from _lengths(_attribute_values(name[4:-1], variables))
+        yield from _lengths(_attribute_values(name[4:-1], holders))
     if not name.isidentifier():
         return
-    for source, holder in _holders(variables.get("self"), variables):
+    for source, holder in holders:
         value = _attribute(holder, name)
         if value is not None:
             yield f"{source}.{name}", value
