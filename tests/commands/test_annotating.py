@@ -86,13 +86,123 @@ def test_an_underscore_names_no_axis(tmp_path: Path) -> None:
     assert "+    y = x * 2  # (b, d)" in run(tmp_path, "annotate", "n.py").stdout
 
 
+def test_what_looks_at_values_is_not_looked_into_meanwhile(tmp_path: Path) -> None:
+    """To describe a `Node` reads its attributes, whose code has a claim, which would describe it again."""
+    source = """\
+import jax.numpy as jnp
+
+
+class Node:
+    def __init__(self, parts):
+        self.parts = parts
+        self.this = self
+
+    def __getattribute__(self, name):
+        value = object.__getattribute__(self, name)  # (b, d)
+        return value
+
+    def first(self):
+        node = self.this
+        return node.parts[0]
+
+
+def f(x):
+    # x: (b, d)
+    node = Node([x, x])
+    y = node.first() * 2
+    return y
+"""
+    (tmp_path / "m.py").write_text(source)
+    shown = run(tmp_path, "annotate", "m.py")
+    assert (shown.returncode, "+    y = node.first() * 2  # (b, d)" in shown.stdout) == (0, True)
+    assert run(tmp_path, "check", "m.py", "--no-cache").returncode == 0
+
+
+SPREAD = """\
+import jax.numpy as jnp
+
+
+def spread(x, width, depth):
+    # x: (n,)
+    shift = jnp.arange(width)
+    y = x[:, None] + shift
+    z = y[None].repeat(width * depth, axis=0)
+    pad = jnp.zeros(depth)
+    return y, z, pad
+"""
+TEST_OF_SPREAD = """\
+import jax.numpy as jnp
+import pytest
+
+from m import spread
+
+
+@pytest.mark.parametrize(("n", "width", "depth"), {cases})
+def test_spread(n, width, depth):
+    spread(jnp.ones(n), width, depth)
+"""
+
+
+@pytest.mark.parametrize(
+    ("cases", "y", "z", "pad"),
+    [
+        ([(4, 3, 1), (4, 5, 1), (9, 7, 1)], "(n, width)", "", ""),  # `depth` is 1 wherever it was seen
+        ([(4, 3, 2), (4, 5, 3), (9, 7, 4)], "(n, width)", "(width*depth, n, width)", "(depth,)"),
+        ([(4, 1, 1)], "", "", ""),
+    ],
+)
+def test_a_name_is_right_in_all_calls(
+    tmp_path: Path, cases: list[tuple[int, int, int]], y: str, z: str, pad: str
+) -> None:
+    (tmp_path / "m.py").write_text(SPREAD)
+    (tmp_path / "test_m.py").write_text(TEST_OF_SPREAD.format(cases=cases))
+    run(tmp_path, "annotate", ".", "--write")
+    written = (tmp_path / "m.py").read_text()
+    comments = [line.partition("  # ")[2] for line in written.splitlines() if " = " in line]
+    assert comments[1:] == [y, z, pad]
+    claims = json.loads(run(tmp_path, "check", ".", "--no-cache", "--output-format", "json").stdout)["claims"]
+    assert claims["verified"] == claims["total"]
+    assert run(tmp_path, "annotate", ".").stdout == ""
+
+
+def test_a_rank_that_was_guessed_does_not_outvote_one_that_is_known(tmp_path: Path) -> None:
+    source = """\
+import jax.numpy as jnp
+
+
+def layer(x, w):
+    y = jnp.tanh(x @ w)
+    return y
+
+
+def f(x, w):
+    # x: (b, t, d), w: (d, e)
+    return layer(x, w)
+"""
+    (tmp_path / "m.py").write_text(source)
+    assert "+    y = jnp.tanh(x @ w)  # (b, t, e)" in run(tmp_path, "annotate", "m.py").stdout
+
+
+def test_what_was_not_evaluated_is_said(tmp_path: Path) -> None:
+    (tmp_path / "m.py").write_text("import nothing_there\n\n\ndef f(x):  # x: (b, t)\n    y = x * 2\n    return y\n")
+    (tmp_path / "n.py").write_text(
+        "raise ValueError('not today')\n\n\ndef f(x):  # x: (b, t)\n    y = x * 2\n    return y\n"
+    )
+    shown = run(tmp_path, "annotate", ".")
+    assert "+    y = x * 2  # (b, t)" in shown.stdout
+    assert "Not evaluated: nothing_there: it is not installed" in shown.stderr
+    assert "not today" in shown.stderr
+    assert "1  nothing that was evaluated reaches them" in shown.stderr
+
+
 def test_annotations_of_what_is_proved(folder: Path) -> None:
     run(folder, "annotate", "m.py", "--style", "annotations", "--write")
     text = (folder / "m.py").read_text()
     ast.parse(text)
     assert '-> Float[Array, "batch out 2"]:' in text
     assert 'def projected(x, size: int) -> Float[Array, "n 7"]:' in text  # the docstring tells of x already
-    assert "def layer(x, w):" in text  # called with different shapes
+    # Called with different shapes, of which each call binds its own.
+    assert 'def layer(x: Float[Array, "batch d"], w: Float[Array, "d hidden"]) -> Float[Array, "batch hidden"]:' in text
     report = json.loads(run(folder, "check", "m.py", "--no-cache", "--output-format", "json").stdout)
     assert not report["findings"]
     assert run(folder, "annotate", "m.py", "--style", "annotations").stdout == ""

@@ -17,12 +17,15 @@ SELVES = words("self cls")
 
 # They make parts of models rather than arrays; to look into all of these doubles the time of an evaluation.
 _CONSTRUCTORS = words("__init__ __post_init__ setup __new__")
+# They run whenever anybody reads an attribute, and pass on what that is.
+_ACCESSORS = words("__getattr__ __getattribute__ __setattr__ __delattr__")
+_LEFT_OUT = _CONSTRUCTORS | _ACCESSORS
 
 
 def value_sites(tables: Tables) -> Iterator[tuple[Site, ast.stmt]]:
     """Each site, without its number, and the statement that gives the value: for those of a signature the `def`."""
     for scope, node in zip(tables.scopes, tables.nodes, strict=True):
-        if not isinstance(node, Function) or node.name in _CONSTRUCTORS:
+        if not isinstance(node, Function) or node.name in _LEFT_OUT:
             continue
         for parameter in arguments(node):
             if parameter.arg not in SELVES:
@@ -32,7 +35,7 @@ def value_sites(tables: Tables) -> Iterator[tuple[Site, ast.stmt]]:
     for statement in tables.statements:
         value, scope_index = value_of(statement.node), tables.function_scope(statement.scope)
         function = tables.nodes[scope_index]
-        if value is None or not isinstance(function, Function) or function.name in _CONSTRUCTORS:
+        if value is None or not isinstance(function, Function) or function.name in _LEFT_OUT:
             continue
         place, name = position_of(value), target_text(statement.node)
         site = Site(index=0, kind="value", scope=scope_index, position=place, name=name, loop=statement.loop)
@@ -101,10 +104,10 @@ def with_open_places(module: Module, source: SourceText, style: Style) -> tuple[
         return module, ()
     tables = survey(source.tree)
     claimed = {site_key(module.sites[index]) for claim in module.claims for index in claim.sites}
-    names = {index: tuple(_names_in(node))[:_MOST_NAMES] for index, node in enumerate(tables.nodes)}
+    names = {index: _names_for(tables, index) for index in range(len(tables.nodes))}
     is_open = _UncommentedAssignments(source).includes if style == "comments" else _is_open_signature
     chosen = [
-        (replace(site, names=names[site.scope]), node)
+        (replace(site, names=names[site.scope], arrays=True), node)
         for site, node in value_sites(tables)
         if site_key(site) not in claimed and is_open(site, node)
     ]
@@ -154,11 +157,29 @@ def _is_open(annotation: ast.expr | None) -> bool:
     return annotation is None or ast.unparse(annotation) in _ARRAYS
 
 
+def _names_for(tables: Tables, index: int) -> tuple[str, ...]:
+    """What the sizes in a function may be called by: what it reads, and what its class is constructed with."""
+    names = dict.fromkeys(_names_in(tables.nodes[index]))
+    parent = tables.scopes[index].parent
+    kept = list(names)[:_MOST_NAMES]
+    if parent is not None and isinstance(tables.nodes[parent], ast.ClassDef):
+        kept += [name for name in _names_of_construction(tables.nodes[parent]) if name not in names][:_MOST_NAMES]
+    return tuple(kept)
+
+
 def _names_in(node: ast.AST) -> Iterator[str]:
-    """The names and attributes that a function reads: what its sizes may be called by."""
-    seen: set[str] = set()
+    """The names and attributes that a function reads."""
     for part in ast.walk(node) if isinstance(node, Function) else ():
         name = part.id if isinstance(part, ast.Name) else part.attr if isinstance(part, ast.Attribute) else ""
-        if name and name not in seen and name not in SELVES:
-            seen.add(name)
+        if name and name not in SELVES:
             yield name
+
+
+def _names_of_construction(node: ast.AST) -> Iterator[str]:
+    """The fields of a class, and the parameters of its constructor."""
+    for part in node.body if isinstance(node, ast.ClassDef) else ():
+        match part:
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                yield name
+            case ast.FunctionDef(name="__init__"):
+                yield from (each.arg for each in arguments(part) if each.arg not in SELVES)

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import click
 
 from shapecheck.cli.config_options import config_flags, config_options
-from shapecheck.cli.terminal import CLEAN, FAILED, deliver, require_paths, say, stop_on_signals
+from shapecheck.cli.terminal import CLEAN, FAILED, deliver, require_paths, say, say_bugs, stop_on_signals
 from shapecheck.config import load
 from shapecheck.report import progress
 
 if TYPE_CHECKING:
     from shapecheck.claims.value_sites import Style
     from shapecheck.commands.annotate import AnnotateResult
+
+
+_MOST_TROUBLES = 5
 
 
 class _AnnotateOptions(TypedDict):
@@ -73,6 +76,10 @@ def annotate(paths: tuple[Path, ...], **options: Unpack[_AnnotateOptions]) -> in
             say(f"{file.path} is left alone: {file.problem}\n")
     for path, reason in sorted(result.unread.items()):
         say(f"Not read: {path}: {reason}\n")
+    for reason, count in sorted(result.troubles.items())[:_MOST_TROUBLES]:
+        say(f"Not evaluated{f' ({count} times)' if count > 1 else ''}: {reason}\n")
+    if len(result.troubles) > _MOST_TROUBLES:
+        say(f"Not evaluated: {len(result.troubles) - _MOST_TROUBLES} more, which `shapecheck check` shows\n")
     if result.cut:
         say(
             f"Nothing is written: there was no time for {result.cut} of the calls, which may show other shapes. "
@@ -81,7 +88,9 @@ def annotate(paths: tuple[Path, ...], **options: Unpack[_AnnotateOptions]) -> in
         return FAILED
     if not options["quiet"]:
         say(_summary(result, write=options["write"], style=options["style"]))
-    return FAILED if any(file.problem for file in result.files) else CLEAN
+    if result.bugs:
+        say_bugs(result.bugs)
+    return FAILED if result.bugs or any(file.problem for file in result.files) else CLEAN
 
 
 def _summary(result: AnnotateResult, *, write: bool, style: str) -> str:
@@ -91,4 +100,6 @@ def _summary(result: AnnotateResult, *, write: bool, style: str) -> str:
     files = f"{changed} file{'s' * (changed != 1)}"
     done = f"{verb} {count} {style if count != 1 else style[:-1]} in {files}, of {result.places} places without a claim"
     more = "" if write or not count else "; --write writes them"
-    return f"{done}{more}\n"
+    others = sorted(result.others.items(), key=lambda each: (-each[1], each[0]))
+    listed = "".join(f"{number:5}  {reason}\n" for reason, number in others)
+    return f"{done}{more}\n" + (f"Nothing is said of the others:\n{listed}" if listed else "")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from shapecheck.worker.entry_phase import CUT
 from shapecheck.worker.messages.plans import ModulePlan
 from shapecheck.worker.supervisor import RunResult
 
+_NO_ROOM = "the line would be too long, or the comment be read as something else"
 _ANNOTATION = ClaimText('Float[Array, "', (), " ", '"]', in_annotation=True)
 
 
@@ -49,17 +51,22 @@ class AnnotateRequest:
     only: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AnnotateResult:
     """The files of a run, and how many places without a claim it looked at.
 
-    Nothing is proved where calls were `cut` that might show other shapes: tests, entries or whole files.
+    Nothing is proved where calls were `cut` that might show other shapes: tests, entries or whole files. `others` has
+    the reasons for which nothing is written, and at how many places; `troubles` what kept code from being evaluated,
+    and how often; `bugs` tracebacks of ours.
     """
 
-    files: tuple[AnnotatedFile, ...]
-    places: int
+    files: tuple[AnnotatedFile, ...] = ()
+    places: int = 0
     unread: Mapping[str, str]
     cut: int = 0
+    others: Mapping[str, int] = field(default_factory=dict)
+    troubles: Mapping[str, int] = field(default_factory=dict)
+    bugs: tuple[str, ...] = ()
 
 
 def annotate(
@@ -89,21 +96,34 @@ def annotate(
     around = EvaluationContext([file for file, _ in texts.values()], tests, None, progress, echo=False)
     evaluated = evaluate(plans, modules, config, around)
     looked_at = sum(map(len, places.values()))
+    result = AnnotateResult(places=looked_at, unread=unread, troubles=_troubles(evaluated), bugs=tuple(evaluated.bugs))
     if cut := _count_cut(evaluated):
-        return AnnotateResult((), looked_at, unread, cut)
+        return replace(result, cut=cut)
     dialects = {
         path: _ANNOTATION if request.style == "annotations" else dialect_of(module) for path, module in modules.items()
     }
     sites = {path: {each.site for each in open_places} for path, open_places in places.items() if open_places}
+    proof = prove_shapes(modules, runs_for_claims(evaluated.runs), sites, dialects)
     proved: dict[str, list[ProvedShape]] = {}
-    for shape in prove_shapes(modules, runs_for_claims(evaluated.runs), sites, dialects):
+    for shape in proof.shapes:
         proved.setdefault(shape.path, []).append(shape)
     written = tuple(
         _write(path, texts[path][1], [(by_site[shape.site], shape) for shape in shapes], request.style, dialects[path])
         for path, shapes in proved.items()
         for by_site in [{each.site: each for each in places[path]}]
     )
-    return AnnotateResult(written, looked_at, unread)
+    others = Counter(proof.others.values())
+    others[_NO_ROOM] = len(proof.shapes) - sum(each.written for each in written if not each.problem)
+    others[_NO_ROOM] -= sum(len(proved[each.path]) for each in written if each.problem)
+    return replace(result, files=written, others=+others)
+
+
+def _troubles(evaluated: RunResult) -> Counter[str]:
+    """What kept code from being evaluated, and how often."""
+    found = Counter(f"{each.subject}: {each.reason}" for each in evaluated.troubles if each.reason != CUT)
+    found.update(evaluated.tests.problems if evaluated.tests is not None else ())
+    found.update(evaluated.failures)
+    return found
 
 
 def _count_cut(evaluated: RunResult) -> int:

@@ -57,10 +57,13 @@ class AxisNames:
 
     def __init__(self, reader: CallReader, evaluation: Evaluation, *, formal: bool = False, anew: bool = False) -> None:
         self.reader, self.formal, self.anew = reader, formal, anew
-        self._chosen = is_invented_call(evaluation)  # then we chose the sizes, and no two alike
+        self.chosen = is_invented_call(evaluation)  # then we chose the sizes, and no two alike
+        if anew and evaluation.origin == "function" and not evaluation.sizes:
+            self.chosen = False  # as a test of no parameters, it has sizes of its own
         # In a test of two rows every axis of two looks like the 2 of a formula.
-        is_given = anew and not self._chosen and evaluation.mode != "symbolic"
-        self._smallest_literal = _SMALLEST_DERIVED if is_given else 0
+        # Who calls it chose the sizes of arrays, too.
+        self.is_given = not self.chosen and evaluation.mode != "symbolic" and evaluation.origin != "seen"
+        self._smallest_literal = _SMALLEST_DERIVED if anew and not self.chosen and evaluation.mode != "symbolic" else 0
         self._visible: dict[str, NamedSize] = {}
         for observation in reader.call.observations:
             for named in observation.names:
@@ -101,10 +104,10 @@ class AxisNames:
             return symbol
         if is_number and size[0] in self._literals and size[0] > self._smallest_literal:
             return str(size[0])
-        if is_number and (not self._chosen or size[0] <= _SMALLEST_DERIVED):
+        if is_number and (not self.chosen or size[0] <= _SMALLEST_DERIVED):
             return None
-        for kind in (self._multiples, self._quotients, self._products, self._neighbours):
-            derived = [text for text, known in kind() if known == size]
+        for kind in (_multiples, _quotients, _products, _neighbours):
+            derived = [text for text, known in kind(self.sizes) if known == size]
             if derived:
                 return derived[0] if len(derived) == 1 or not is_number else None
         return None
@@ -130,8 +133,17 @@ class AxisNames:
                 if claim.scope == index or any(module.sites[site].scope == index for site in claim.sites[:1]):
                     yield from parse_spec(claim.spec).names()
             index = module.scopes[index].parent
-        if self.anew and self._chosen:
+        if self.anew and self.chosen:
             yield from self._visible
+
+    def visible_names(self, size: Size) -> list[str]:
+        """The integers that the function sees which have this size in the call, whoever chose it."""
+        return [name for name in self._visible if self._of_name(name) == size]
+
+    def visible_products(self, size: Size) -> set[str]:
+        """The products of two of them, and multiples of one, that have this size."""
+        sizes = {name: known for name in self._visible if (known := self._of_name(name)) is not None}
+        return {text for kind in (_multiples(sizes), _products(sizes)) for text, known in kind if known == size}
 
     def _symbol(self, size: Size) -> str | None:
         """The name that the dim has in the arguments of the evaluation, unless it means something else here.
@@ -182,22 +194,26 @@ class AxisNames:
         lines = module.lines[position.line - 1 : position.end_line] if position is not None else ()
         return frozenset(int(number) for line in lines for number in _NUMBER.findall(line))
 
-    def _multiples(self) -> Iterator[tuple[str, Size]]:
-        for name, size in self.sizes.items():
-            for factor in _FACTORS:
-                yield f"{factor}*{name}", tuple(factor * each for each in size)
 
-    def _quotients(self) -> Iterator[tuple[str, Size]]:
-        for name, size in self.sizes.items():
-            for divisor in _FACTORS:
-                if not any(each % divisor for each in size):
-                    yield f"{name}//{divisor}", tuple(each // divisor for each in size)
+def _multiples(sizes: Mapping[str, Size]) -> Iterator[tuple[str, Size]]:
+    for name, size in sizes.items():
+        for factor in _FACTORS:
+            yield f"{factor}*{name}", tuple(factor * each for each in size)
 
-    def _products(self) -> Iterator[tuple[str, Size]]:
-        for (name, size), (other, by) in itertools.combinations_with_replacement(self.sizes.items(), 2):
-            yield f"{name}*{other}", tuple(one * two for one, two in zip(size, by, strict=True))
 
-    def _neighbours(self) -> Iterator[tuple[str, Size]]:
-        for name, size in self.sizes.items():
-            for step in _STEPS:
-                yield f"{name}{step:+d}", tuple(each + step for each in size)
+def _quotients(sizes: Mapping[str, Size]) -> Iterator[tuple[str, Size]]:
+    for name, size in sizes.items():
+        for divisor in _FACTORS:
+            if not any(each % divisor for each in size):
+                yield f"{name}//{divisor}", tuple(each // divisor for each in size)
+
+
+def _products(sizes: Mapping[str, Size]) -> Iterator[tuple[str, Size]]:
+    for (name, size), (other, by) in itertools.combinations_with_replacement(sizes.items(), 2):
+        yield f"{name}*{other}", tuple(one * two for one, two in zip(size, by, strict=True))
+
+
+def _neighbours(sizes: Mapping[str, Size]) -> Iterator[tuple[str, Size]]:
+    for name, size in sizes.items():
+        for step in _STEPS:
+            yield f"{name}{step:+d}", tuple(each + step for each in size)
