@@ -57,6 +57,7 @@ class _Step:
     options: Options
     arrays: tuple[str, ...] = ()
     shape_error: Place | None = None
+    needs_values: bool = False
 
 
 def search_choices(
@@ -103,7 +104,8 @@ def _search_from(start: _Step, attempts: Attempts, search_sizes: Callable[[Trial
         best = further
     chosen = [key for key, _ in best.trial.choices]
     is_of_dtypes = bool(chosen) and all(map(is_dtype_key, chosen)) and best.shape_error is not None
-    return ChoicesFound(persists=persists, further=best.trial if is_of_dtypes else None)
+    is_further = is_of_dtypes or (bool(chosen) and best.needs_values)
+    return ChoicesFound(persists=persists, further=best.trial if is_further else None)
 
 
 def _is_refused_dtype(step: _Step, before: _Step) -> bool:
@@ -136,6 +138,7 @@ def _step(outcome: TrialOutcome) -> _Step:
         outcome.bound_call.options if outcome.bound_call is not None else NO_OPTIONS,
         tuple(name for name, _ in failure.arrays) if failure is not None else (),
         outcome.place if failure is not None and failure.kind == "shape" and outcome.place[0] else None,
+        outcome.needs_values,
     )
 
 

@@ -40,6 +40,12 @@ _LARGEST_DIVISOR = 512
 Descriptions = Mapping[str, ParameterSpec]
 
 
+def call_descriptions(function: Callable[..., object], describe: Callable[[object], Descriptions]) -> Descriptions:
+    """What is said of what a function takes; of a class also by its constructor, which knows that better."""
+    own = inspect.getattr_static(function, "__init__", None) if isinstance(function, type) else None
+    return {**describe(function), **(describe(own) if isinstance(own, types.FunctionType) else {})}
+
+
 def annotated_original(cls: type, function: Callable[..., object]) -> Callable[..., object]:
     """The method itself; or, if it has no annotations, the one it overrides that has them for as many parameters."""
     kinds = _kinds(function)

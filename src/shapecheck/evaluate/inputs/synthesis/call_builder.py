@@ -290,9 +290,12 @@ class CallBuilder:
         """Construct `cls`, from `init` as far as it goes, for what its constructor shows."""
 
         def prepare(trial: Trial) -> BoundCall:
-            deferred, synthesis = self.models.constructor(cls, init, trial.construction, trial.invention)
-            call = functools.partial(self._runner(trial, Counter()), lambda instance: None, deferred)
-            return BoundCall(call=call, assumptions=_inventions([synthesis]))
+            deferred, synthesis = self.models.constructor(cls, init, trial.construction, trial.invention, trial.choices)
+            run = self._runner(trial, Counter())
+            if synthesis.values.has_places:
+                run = _without_writing(run, self._folders())
+            call = functools.partial(run, lambda instance: None, deferred)
+            return BoundCall(call=call, assumptions=_inventions([synthesis]), options=synthesis.choices.options)
 
         signature = CallSignature(function=cls)
         return CallSpec(

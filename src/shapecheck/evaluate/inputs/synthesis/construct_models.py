@@ -11,7 +11,13 @@ from contextlib import AbstractContextManager
 
 from shapecheck.evaluate.framework_protocol import deferred_classes, is_abstract
 from shapecheck.evaluate.inputs.facts.body_shapes import body_shapes
-from shapecheck.evaluate.inputs.facts.signature_facts import Descriptions, integers_of, only_integers, specs_of
+from shapecheck.evaluate.inputs.facts.signature_facts import (
+    Descriptions,
+    call_descriptions,
+    integers_of,
+    only_integers,
+    specs_of,
+)
 from shapecheck.evaluate.inputs.project.call_sites import CallSites
 from shapecheck.evaluate.inputs.project.user_examples import ExampleError
 from shapecheck.evaluate.inputs.synthesis.made_integers import AS_CALLED, CONSTRUCTIONS
@@ -131,7 +137,7 @@ class Models:
         choices: Choices = (),
     ) -> tuple[LazyCall, Synthesis]:
         """A call of what makes a model, a class or a factory, that is yet to happen."""
-        described = self.described(function)
+        described = call_descriptions(function, self.described)
         sizes = SizeAssignment(
             "sized", self.pinned, specs_of(function, described), variant=CONSTRUCTOR_VARIANT, made=self.made
         )

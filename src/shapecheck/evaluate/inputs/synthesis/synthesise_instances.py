@@ -15,6 +15,7 @@ from shapecheck.evaluate.inputs.facts import name_hints
 from shapecheck.evaluate.inputs.facts.body_shapes import BodyShape, body_shapes
 from shapecheck.evaluate.inputs.facts.field_sizes import has_one_size_for_each_name
 from shapecheck.evaluate.inputs.facts.runtime_annotations import MISSING, is_array_type, is_config
+from shapecheck.evaluate.inputs.facts.signature_facts import call_descriptions
 from shapecheck.evaluate.inputs.project.factories import factories_of
 from shapecheck.evaluate.inputs.project.maker_functions import Maker, record_makers
 from shapecheck.evaluate.inputs.project.nested_arguments import heads
@@ -121,7 +122,7 @@ class InstanceSynthesis:
             raise CannotSynthesiseError(f"`{name}: {cls.__name__}` holds itself")
         if is_abstract(cls) or getattr(cls, "_is_protocol", False):
             return self._concrete(cls, name, given)
-        descriptions = self._described(cls)
+        descriptions = call_descriptions(cls, self._described)
         # A stack of them is called the same: what holds for one alone proves nothing against a claim.
         has_arrays = bool(descriptions.keys() & inspect.signature(cls).parameters.keys())
         stacked = has_arrays and self._values.choices.is_stacked(self._values.place(name))

@@ -54,6 +54,7 @@ _STAND_INS = (
     (KEEPS_NO_AXIS, total),
 )
 _ITEMS = 3  # of an iterator that is made up
+_MOST_ROWS = 2  # dims that an array may have as many rows as
 INVENTIONS = len(_STAND_INS)
 """How often what nothing describes can be made up otherwise; from the second time on arrays and integers are alike."""
 
@@ -356,7 +357,11 @@ class ValueSynthesis:
         inside = self.integers.constructs or self.integers.inside
         spec = axis_names(INSIDE if inside else name, axes)
         spec = " ".join([*spec.split()[:-1], last]) if last and axes else spec
-        return self.choices.note(self.place(name), self.assignment.array(self._perhaps_square(name, spec), dtype, name))
+        # Beside arrays that somebody describes it may have as many rows as these have.
+        rows = self.assignment.free[:_MOST_ROWS] if inside and axes else ()
+        others = tuple(" ".join([each, *spec.split()[1:]]) for each in rows)
+        spec = self._perhaps_square(name, spec, others)
+        return self.choices.note(self.place(name), self.assignment.array(spec, dtype, name))
 
     def of_axes(self, name: str, axes: int, dtype: str, sizes: Sequence[int] = ()) -> object:
         """An array of so many axes, of any size; if that does not go, with the sizes that somebody gave it."""
