@@ -739,7 +739,7 @@ NAMED = {
             y = g(x)
             return y  # x.shape: (b, t)
         """,
-        ["[b t]: param x", "[b t]: x before 5"],
+        ["[b t]: param x", "[b t]: param x"],
     ),
     "a sentence": (
         """

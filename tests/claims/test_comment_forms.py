@@ -79,6 +79,31 @@ def test_at_the_beginning_of_a_function_labels_name_parameters(
     assert not any("param" in claim for claim in described(behind_others))
 
 
+@pytest.mark.parametrize(
+    ("above", "is_parameter"),
+    [
+        ("assert x.ndim == 2", True),
+        ("scale = x.shape[-1] ** -0.5", True),
+        ("if x.ndim != 2:\n        raise ValueError", True),
+        ("x = x[None]", False),
+        ("if x.ndim == 1:\n        x = x[None]", False),
+        ("if flat:\n        return x", False),
+        ("yield x", False),
+        ("for _ in range(2):\n        x += 1", False),
+    ],
+)
+def test_further_down_labels_name_a_parameter_that_is_still_what_was_passed(
+    above: str, is_parameter: bool, described: Describe
+) -> None:
+    source = f"def f(x, flat):\n    {above}\n    # x: (n, d)\n    return g(x)\n"
+    assert ("[n d]: param x" in described(source)) == is_parameter
+
+
+def test_in_a_branch_a_label_names_what_comes_there(described: Describe) -> None:
+    source = "def f(x, flat):\n    if flat:\n        # x: (n, d)\n        y = g(x)\n    return y\n"
+    assert not any("param" in claim for claim in described(source))
+
+
 def test_what_is_no_array_by_its_type_is_described_by_values(described: Describe) -> None:
     source = """
         def f(

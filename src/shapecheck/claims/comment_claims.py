@@ -206,7 +206,7 @@ class CommentClaimReader:
                 yield _Draft(segment=alone, offset=stated.offset, target=parameter, sure=False, explicit=False)
         named = self.labels.find_variables(line.comment, segment, placed, targets)
         if segment.may_be_values:
-            named = self.labels.arrays_of_numbers(named or ())
+            named = self.labels.arrays_of_numbers(named or (), placed)
         if named is not None:
             for target in named:
                 target = self._with_later(line, target) if own else target  # noqa: PLW2901

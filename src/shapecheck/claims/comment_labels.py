@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,12 +12,13 @@ from shapecheck.claims.claim_sites import SiteKey, When, name_place, value_place
 from shapecheck.claims.comment_targets import CommentTarget
 from shapecheck.claims.comment_text import Segment
 from shapecheck.syntax.comment_tokens import Comment
-from shapecheck.syntax.scopes import Function, PlacedStatement, Tables
+from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, own_nodes
 
 # What holds numbers itself, so that those behind its name are its values.
 _OF_NUMBERS = re.compile(
     r"shape|size|stride|pad|kernel|dilat|window|dims|ax[ei]s|range|bound|limit|resol|ratio|grid|factor|perm|order|indices"
 )
+_ENDS = (ast.Return, ast.Yield, ast.YieldFrom)
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -25,6 +27,7 @@ class CommentLabels:
 
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
+        self._ends: dict[int, float] = {}
 
     def find_variables(
         self, comment: Comment, segment: Segment, placed: PlacedStatement, targets: Sequence[CommentTarget]
@@ -32,7 +35,9 @@ class CommentLabels:
         """The variables that the labels name, if they all are visible; None if the labels are no names."""
         if not segment.labels or (segment.prose and not segment.colon):
             return None
-        if segment.generic and not all(self._is_argument(label, placed) for label in segment.labels):
+        if segment.generic and not (
+            self.begins(placed) and all(self._is_argument(label, placed) for label in segment.labels)
+        ):
             return None  # a parameter may be called `returns`, too
         if segment.arrow:
             return None  # `x: (a) -> (b)` and `x (a) -> (b)` tell what becomes of x
@@ -42,8 +47,13 @@ class CommentLabels:
         visible = [target for target in found if target is not None]
         return visible if len(visible) == len(found) else None
 
-    def arrays_of_numbers(self, named: Sequence[CommentTarget]) -> list[CommentTarget]:
-        """Those of which numbers are a shape rather than values: parameters that no word says hold numbers."""
+    def arrays_of_numbers(self, named: Sequence[CommentTarget], placed: PlacedStatement) -> list[CommentTarget]:
+        """Those of which numbers are a shape rather than values: parameters that no word says hold numbers.
+
+        A function says so where it begins. Further down it may tell what they are.
+        """
+        if not isinstance(placed.node, Function) and not self.begins(placed):
+            return []
         return [
             target
             for target in named
@@ -98,15 +108,15 @@ class CommentLabels:
         return CommentTarget(scope=scope, name=label, places=places, statement=placed, part=own)
 
     def _is_argument(self, label: str, placed: PlacedStatement) -> bool:
-        """Whether a variable is a parameter as it came, at the first statement of a function, which leaves it so."""
+        """Whether a variable is a parameter as it came, at a statement of a function which leaves it so."""
         scope = self.tables.function_scope(placed.scope)
         is_own = label in self.tables.scopes[scope].parameters
-        return is_own and self.begins(placed) and not self.tables.assigns(placed, label)
+        return is_own and self._is_as_given(label, placed) and not self.tables.assigns(placed, label)
 
     def _place(self, scope: int, label: str, placed: PlacedStatement, *, above: bool) -> SiteKey:
         """Where to read a variable that is none of the statement's targets."""
         when: When = "before" if above or placed.compound or isinstance(placed.node, _LEAVES) else "after"
-        if when == "before" and label in self.tables.scopes[scope].parameters and self.begins(placed):
+        if when == "before" and label in self.tables.scopes[scope].parameters and self._is_as_given(label, placed):
             return SiteKey(
                 kind="param", scope=scope, position=None, name=label
             )  # so that it describes what the function takes
@@ -124,6 +134,22 @@ class CommentLabels:
             if not _does_nothing(body.pop(0)):
                 return False
         return bool(body)
+
+    def _is_as_given(self, parameter: str, placed: PlacedStatement) -> bool:
+        """Whether a call that does not fail comes to this statement, and the parameter is there what was passed."""
+        scope = self.tables.function_scope(placed.scope)
+        node = self.tables.nodes[scope]
+        if not isinstance(node, Function) or placed.block != self.tables.by_node[node.body[0]].block:
+            return False
+        bound = self.tables.assignments(scope, parameter)
+        return placed.node.lineno <= self._first_end(scope, node) and (not bound or bound[0] >= placed.place)
+
+    def _first_end(self, scope: int, function: Function) -> float:
+        """The line of the first statement at which a call may end, or that makes it a generator."""
+        if scope not in self._ends:
+            ends = (each.lineno for each in own_nodes(function) if isinstance(each, _ENDS))
+            self._ends[scope] = min(ends, default=math.inf)
+        return self._ends[scope]
 
     def _or_before(self, target: CommentTarget, placed: PlacedStatement) -> CommentTarget:
         """Above `x = f(x)` a comment that names x may also speak of what goes in."""

@@ -18,6 +18,7 @@ from shapecheck.verdicts.evaluation_results import MADE_UP, ClaimKey, Result, en
 SOME_PATHS = "seen on {seen}: {missing} never ran"
 SOME_SIZES = "it holds for some sizes and fails for others: for {holds}, but not for {fails}"
 SOME_VALUES = "it holds on one path, and fails on {fails}, which nothing says is taken"
+OTHER_WORDS = "its names are others than those of the argument, and nothing says whether that has an axis of {size}"
 SOME_INTEGERS = "it holds for some integers of its constructor, and fails for others"
 
 _GIVEN = ("test", "example", "config", "script", "run", SNIPPET)  # origins of arguments that the user wrote
@@ -246,6 +247,9 @@ def _verdict(
             pairs = shown
         if _is_number_of_parameter(module, key, pairs):
             continue
+        if _is_in_other_words(module, key, pairs):
+            verdicts.unknown.setdefault(key, OTHER_WORDS.format(size=mismatch.bound[0].source))
+            continue
         about = (
             "dim" if mismatch.reason == "dim" and not is_written else "dtype" if mismatch.reason == "dtype" else about
         )
@@ -373,6 +377,29 @@ def _is_number_of_parameter(module: Module, key: ClaimKey, shown: Sequence[tuple
     axes = {mismatch.axis for _, mismatch in shown if mismatch.reason == "dim" and mismatch.axis is not None}
     is_number = bool(axes) and all(axis < len(dims) and isinstance(dims[axis], FixedDim) for axis in axes)
     return is_number and any(_NAMELESS.fullmatch(_size_at_fault(mismatch)) for _, mismatch in shown)
+
+
+def _is_in_other_words(module: Module, key: ClaimKey, shown: Sequence[tuple[EvaluationView, Mismatch]]) -> bool:
+    """Whether a text that has a name of its own for each axis of an argument gives one of them that of an integer.
+
+    The axis is as long as the caller likes, and nothing says that callers pass another length than the integer: of
+    `# (batch, emb_dim)` behind `n, d = x.shape`, with `self.emb_dim`, each name may be that of the same axis.
+    """
+    claim = module.claims[key[1]]
+    dims = parse_spec(claim.spec).dims
+    if claim.notation == "annotation":
+        return False
+    for each, mismatch in shown:
+        shape = mismatch.value.shape if isinstance(mismatch.value, ArrayValue) else ()
+        names = {size: name for name, size in each.evaluation.sizes}
+        if mismatch.reason != "dim" or not len(dims) == len(shape) == len(set(shape)) > 1:
+            return False
+        if len(mismatch.bound) != 1 or mismatch.bound[0].line is not None:
+            return False  # another name means something already, or the one that does not fit comes from a claim
+        pairs = zip(dims, shape, strict=True)
+        if not all(isinstance(dim, NamedDim) and names.get(size, dim.name) != dim.name for dim, size in pairs):
+            return False
+    return bool(shown)
 
 
 def _is_known(each: EvaluationView, mismatch: Mismatch) -> bool:

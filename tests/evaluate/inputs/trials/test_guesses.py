@@ -230,6 +230,33 @@ class Pooled(eqx.Module):
         pooled: Float[Array, "dim"] = self.tower(img).mean(axis=1) ~unreached
         return self.head(pooled) ~SC301
 """,
+    # the axis of an argument is as long as callers like, and may be what a text with names of its own calls it
+    "words.py": '''
+def scaled(inputs, emb_dim: int):
+    b, t, d = inputs.shape
+    return inputs * d ** -0.5       # (batch, seq, emb_dim) ~unreached
+
+def told(inputs, emb_dim: int):
+    """Of documents.
+
+    inputs: (n, l, c)
+    """
+    return inputs + 1               # (batch, seq, emb_dim) ~unreached
+
+def half_in_its_words(inputs, emb_dim: int):
+    b, t, d = inputs.shape
+    return inputs * d ** -0.5       # (b, t, emb_dim) ~SC201
+
+def turned(inputs, emb_dim: int):
+    b, t, d = inputs.shape
+    y = inputs @ jnp.ones((d, emb_dim))     # (batch, seq, emb_dim)
+    return y.swapaxes(1, 2)                 # (batch, seq, emb_dim) ~SC201
+
+def about_what_comes_in(inputs, emb_dim: int):
+    assert inputs.ndim == 3
+    # inputs: (batch, seq, emb_dim)
+    return inputs.swapaxes(1, 2)    # (batch, seq, emb_dim) ~SC201
+''',
 }
 
 
