@@ -222,6 +222,14 @@ def divisors(expression: Expression) -> Iterator[int]:
         yield from _factors(expression.right)
 
 
+def exponents(expression: Expression) -> Iterator[str]:
+    """The names that powers have as exponents, or numbers are shifted left by, in order."""
+    for child in _children(expression):
+        yield from exponents(child)
+    if isinstance(expression, Binary) and expression.operator in {"**", "<<"}:
+        yield from names(expression.right)
+
+
 def constant(expression: Expression) -> int | None:
     """The value of an expression without names, if it has one."""
     try:

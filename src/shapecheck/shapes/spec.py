@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from shapecheck.shapes.expressions import Expression, divisors, names
+from shapecheck.shapes.expressions import Expression, divisors, exponents, names
 
 PREFIXES = "#*_?"
 """What may stand before a dim: broadcastable, variadic, anonymous, one for each leaf of a tree."""
@@ -128,6 +128,10 @@ class Spec:
         """The whole numbers greater than one by which something is divided, in order and once each."""
         found = (n for dim in self.dims if isinstance(dim, SymbolicDim) for n in divisors(dim.expression))
         return tuple(dict.fromkeys(found))
+
+    def exponents(self) -> tuple[str, ...]:
+        """The names of which something is a power, as L is of `2**L`, in order and once each."""
+        return _unique(n for dim in self.dims if isinstance(dim, SymbolicDim) for n in exponents(dim.expression))
 
     def rank(self) -> int | None:
         """How many axes the value must have; None if a variadic dim leaves that open."""

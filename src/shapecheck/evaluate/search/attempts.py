@@ -100,10 +100,10 @@ class Attempts:
                 return outcome
 
     def run_if_possible(self, trial: Trial) -> TrialOutcome | None:
-        """Run once, with another invention perhaps, for which there may be no model: then None."""
+        """Run once, with another invention perhaps, for which there may be no model, or no size of a dim: then None."""
         try:
             return self.run(trial)
-        except CannotSynthesiseError:
+        except (CannotSynthesiseError, UnknownSizeError):
             return None
 
     def _splits(self, outcome: TrialOutcome) -> bool:

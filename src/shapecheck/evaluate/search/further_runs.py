@@ -24,7 +24,12 @@ from shapecheck.evaluate.inputs.trials.choices import (
     is_length_key,
     is_rank_key,
 )
-from shapecheck.evaluate.inputs.trials.size_assignment import DIVISIBLE, DIVISIBLE_TOO, Substitution
+from shapecheck.evaluate.inputs.trials.size_assignment import (
+    DIVISIBLE,
+    DIVISIBLE_TOO,
+    Substitution,
+    UnknownSizeError,
+)
 from shapecheck.evaluate.inputs.trials.trial import INDEPENDENT, CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.probes.decided_conditions import DECISIONS
 from shapecheck.evaluate.search.attempts import Attempts
@@ -125,7 +130,7 @@ class FurtherRuns:
             return trial
         try:
             bound_call = self._call_spec.prepare(trial)
-        except CannotSynthesiseError:
+        except (CannotSynthesiseError, UnknownSizeError):
             return trial
         before = first.bound_call.integers if first.bound_call is not None else {}
         ties = []

@@ -257,6 +257,37 @@ def about_what_comes_in(inputs, emb_dim: int):
     # inputs: (batch, seq, emb_dim)
     return inputs.swapaxes(1, 2)    # (batch, seq, emb_dim) ~SC201
 ''',
+    # a size that is a power of others stays one that an axis can have
+    "powers.py": '''
+def along_the_grid(points):
+    """Of the points of a grid.
+
+    points: (n^d, d)
+    """
+    return points.sum(1)            # (n^d,)
+
+def along_its_axes(points):
+    """Of the points of a grid.
+
+    points: (n^d, d)
+    """
+    return points.sum(0)            # (n^d,) ~SC201
+
+def of_agents(joint, ratio):
+    """Of all, by their numbers.
+
+    joint (s, a^n, ..., a^1) ~unreached
+    ratio (a^(i-1), ..., a^1): of those before ~unreached
+    """
+    return joint.sum(0) * ratio.reshape(-1)
+
+def beyond_all(x):
+    """Of nothing.
+
+    x: (a^b^c^d,) ~unreached
+    """
+    return x * 2
+''',
 }
 
 

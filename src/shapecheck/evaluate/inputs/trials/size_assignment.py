@@ -28,7 +28,7 @@ from shapecheck.shapes import (
     VariadicDim,
     parse_spec,
 )
-from shapecheck.shapes.expressions import Binary, BracedExpression, Expression, FunctionCall, Int, Name, Unary
+from shapecheck.shapes.expressions import MAX_BITS, Binary, BracedExpression, Expression, FunctionCall, Int, Name, Unary
 
 # Free dims lie in this range. The bounds let JAX decide what would otherwise be inconclusive (`x[:3]`, `h - 2 >= 0`,
 # a table of 1024 positions cut to the length of the sequence), and `== 1` soundly.
@@ -49,6 +49,7 @@ CONSTRUCTOR_VARIANT = 3
 DIVISIBLE, DIVISIBLE_TOO, SQUARES = 4, 5, 6
 """More pools, for code that takes only some sizes: multiples of all that it may divide by, and powers of four."""
 
+_EXPONENTS = (5, 4, 6, 3)  # sizes that powers stay numbers of axes with
 _PRIMES = (5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103)
 _DIVIDES = 240  # what is divided by in any case: 3 and 4, and the first integers that are made up, 48 and 80
 _LARGEST_MULTIPLE = 5040
@@ -64,6 +65,16 @@ class Size(Protocol):
     def __neg__(self) -> Size: ...
 
 
+_TOO_LARGE = "more than an axis can have, with the sizes that were chosen"
+
+
+def _power(base: Size, exponent: Size) -> Size:
+    if isinstance(exponent, int) and exponent > MAX_BITS:
+        raise OverflowError(f"it is {_TOO_LARGE}")
+    power: Size = operator.pow(base, exponent)
+    return power
+
+
 _BINARY: Mapping[str, Callable[[Size, Size], Size]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -71,7 +82,7 @@ _BINARY: Mapping[str, Callable[[Size, Size], Size]] = {
     "/": operator.floordiv,
     "//": operator.floordiv,
     "%": operator.mod,
-    "**": operator.pow,
+    "**": _power,
 }
 _DTYPES = {
     "Float": "float32",
@@ -174,6 +185,7 @@ class SizeAssignment:
         self._made_classes: set[type] = set()
         self.stacks = 0  # how many records are being made that stand for several
         self._further: list[str] = []  # the places of further instances of a class, while their arrays are made
+        specs = tuple(specs)
         free = [n for n in free_names(specs) if n not in self.known]
         self.free = tuple(n for n in free if n not in self.ties)
         if mode == "symbolic":
@@ -186,6 +198,8 @@ class SizeAssignment:
             # Tied names too: the others keep their sizes, which else might be the very one that a name is tied to.
             names = [n for n in (*free, *_anonymous()) if n not in before]
             self._sizes.update({n: pool[i % len(pool)] + 16 * (i // len(pool)) for i, n in enumerate(names)})
+            powers = [n for n in dict.fromkeys(n for text in specs for n in parse_spec(text).exponents()) if n in names]
+            self._sizes.update({n: _EXPONENTS[(i + variant) % len(_EXPONENTS)] for i, n in enumerate(powers)})
             self._sizes.update(before)
         for name, factor in multiples:
             if name in self._sizes:
@@ -348,9 +362,12 @@ def evaluate(dim: object, size: Callable[[str], Size]) -> Size:
         return size(dim.name)
     if isinstance(dim, SymbolicDim):
         try:
-            return _compute(dim.expression, size)
+            found = _compute(dim.expression, size)
         except ArithmeticError as error:  # `n%0`
             raise UnknownSizeError(f"{dim} cannot be computed: {error}") from None
+        if isinstance(found, int) and found.bit_length() > MAX_BITS:
+            raise UnknownSizeError(f"{dim} cannot be computed: it is {_TOO_LARGE}")
+        return found
     raise UnknownSizeError(f"{dim} is not one axis")
 
 
