@@ -90,7 +90,7 @@ def test_a_script_cannot_write_into_the_project(run, tmp_path: Path) -> None:
     assert not (tmp_path / "pkg" / "results.txt").exists()
     assert 16 not in lines(report)
     (reason,) = {e.reason for e in report.entries if e.origin == "script"}
-    assert "Tests and scripts write in temporary folders only" in reason
+    assert "What is checked writes in temporary folders only" in reason
 
 
 def test_the_arguments_are_the_scripts(run) -> None:

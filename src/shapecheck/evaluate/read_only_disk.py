@@ -1,6 +1,9 @@
-"""The user's tests and scripts write in temporary folders only: elsewhere, disks look read-only to them.
+"""What of the user's code is run to be checked changes no file: disks look read-only to it.
 
-What runs with arguments that are made up, or is there to be read, reaches no other process and no other machine.
+Tests and scripts may write in temporary folders, since their authors run them too. What is imported, or runs with
+arguments that are made up, may change only what it has made itself there: nobody has called `clear(folder)` so before.
+The latter, and what is there to be read, reaches no other process and no other machine. Python's own files of compiled
+modules may be written by whatever imports.
 
 What Python opens, makes, moves or removes is caught, by an audit hook (PEP 578). What a library written in C does by
 itself is not.
@@ -14,6 +17,8 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NoReturn
 
 from shapecheck.evaluate.limits import ReadOnlyError
 
@@ -30,6 +35,8 @@ _CHANGED = {
     "os.truncate": (0,),
     "shutil.rmtree": (0,),  # beneath it, what is removed is named by descriptors
 }
+_MAKING = frozenset({("os.mkdir", 0), ("os.link", 1), ("os.symlink", 1), ("os.rename", 1)})
+_COMPILED = "__pycache__"
 # Events by which code reaches other processes, and other machines.
 _REACHING = frozenset(
     {"os.exec", "os.fork", "os.forkpty", "os.kill", "os.posix_spawn", "os.spawn", "os.system", "pty.spawn"}
@@ -38,66 +45,109 @@ _REACHING = frozenset(
 )
 
 
+@dataclass(frozen=True)
+class WriteLimits:
+    """What the body of a guard may change: the folders of `scratch`, and `temporary` ones outside of the `project`.
+
+    Those who may not, having `made_only`, can still make something there, and change that. Who is `alone` starts no
+    process, and opens no connection.
+    """
+
+    scratch: tuple[str, ...] = ()
+    project: tuple[str, ...] = ()
+    alone: bool = False
+    made_only: bool = False
+    made: set[str] = field(default_factory=set)
+    refused: list[str] = field(default_factory=list)  # what it would have changed, by its full path
+
+    def refuse(self, reason: str, name: str) -> NoReturn:
+        """Raise ReadOnlyError for a file or folder, and note it."""
+        self.refused.append(os.path.abspath(name))
+        raise ReadOnlyError(errno.EROFS, reason, name)
+
+
 class _Guard:
     """One for the process: an audit hook stays for good."""
 
     def __init__(self) -> None:
         self.installed = False
-        self.active = False
-        self.alone = False
-        self.scratch: tuple[str, ...] = ()
-        self.project: tuple[str, ...] = ()
+        self.limits: WriteLimits | None = None
         self.temporary = ""
 
     def audit(self, event: str, arguments: tuple[object, ...]) -> None:
         """Raise ReadOnlyError for what would change a file."""
-        if not self.active:
+        limits = self.limits
+        if limits is None:
             return
-        if self.alone and event in _REACHING:
+        if limits.alone and event in _REACHING:
             raise ReadOnlyError(errno.EPERM, "What is only shown or made up reaches no other process or machine", event)
         if not (event == "open" or event in _CHANGED):
             return
         if event == "open":
             path, _, flags = arguments
             if isinstance(flags, int) and flags & _WRITING:
-                self._require_writable(path, follow=True)
+                self._require_writable(limits, path, makes=bool(flags & os.O_CREAT), follow=True)
         else:
             for index in _CHANGED[event]:
-                self._require_writable(arguments[index], follow=False)
+                self._require_writable(limits, arguments[index], makes=(event, index) in _MAKING, follow=False)
 
-    def _require_writable(self, path: object, *, follow: bool) -> None:
+    def _require_writable(self, limits: WriteLimits, path: object, *, makes: bool, follow: bool) -> None:
         if not isinstance(path, (str, bytes, os.PathLike)):  # a descriptor, which was opened before
             return
         name = os.fsdecode(path)
         folder, last = os.path.split(os.path.abspath(name))
+        if _COMPILED in (last, os.path.basename(folder)):
+            return
         real = os.path.realpath(name) if follow else os.path.join(os.path.realpath(folder), last)
         real = os.path.join(real, "")  # a file without a name is opened by that of its folder (O_TMPFILE)
-        if real.startswith(self.scratch) or (real.startswith(self.temporary) and not real.startswith(self.project)):
+        if real.startswith((*limits.scratch, *limits.made)):
             return
-        raise ReadOnlyError(errno.EROFS, "Tests and scripts write in temporary folders only", name)
+        if not real.startswith(self.temporary) or real.startswith(limits.project):
+            limits.refuse("What is checked writes in temporary folders only", name)
+        if limits.made_only:
+            if not makes or os.path.lexists(name):
+                limits.refuse("What is checked changes only what it has made itself", name)
+            limits.made.add(real)
 
 
 _GUARD = _Guard()
 
 
 @contextlib.contextmanager
-def read_only(scratch: str, project: Iterable[str], *, alone: bool = False) -> Iterator[None]:
+def read_only(
+    scratch: str, project: Iterable[str], *, alone: bool = False, made_only: bool = False
+) -> Iterator[WriteLimits]:
     """Refuse to change files outside of temporary folders: raises ReadOnlyError, an OSError, inside the body.
 
     `scratch` can be written to; the folders of `project` cannot, even if they are temporary ones. What is `alone`
-    starts no process and opens no connection either.
+    starts no process and opens no connection either. If it has `made_only`, it can change nothing in temporary folders
+    that was there before. One guard inside of another takes its place.
     """
     if not _GUARD.installed:
         sys.addaudithook(_GUARD.audit)
         _GUARD.installed = True
-    _GUARD.scratch = (_inside(scratch), _inside("/dev"))
+    before = _GUARD.limits, _GUARD.temporary
     _GUARD.temporary = _inside(_TEMPORARY)
-    _GUARD.project = tuple(map(_inside, project))
-    _GUARD.active, _GUARD.alone = True, alone
+    _GUARD.limits = limits = WriteLimits(
+        scratch=(_inside(scratch), _inside("/dev")),
+        project=tuple(map(_inside, project)),
+        alone=alone,
+        made_only=made_only,
+    )
+    try:
+        yield limits
+    finally:
+        _GUARD.limits, _GUARD.temporary = before
+
+
+@contextlib.contextmanager
+def writable() -> Iterator[None]:
+    """Lift the guard, for what the checker itself writes where the user said so."""
+    before, _GUARD.limits = _GUARD.limits, None
     try:
         yield
     finally:
-        _GUARD.active = _GUARD.alone = False
+        _GUARD.limits = before
 
 
 def _inside(folder: str) -> str:

@@ -20,9 +20,17 @@ _NAME = re.compile(_PREFIX + r"(?P<pid>\d+)-(?P<begin>\d*)-")
 @contextlib.contextmanager
 def scratch_folder() -> Iterator[str]:
     """A folder for what a run writes, gone afterwards."""
-    prefix = f"{_PREFIX}{os.getpid()}-{_begin(os.getpid())}-"
-    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(prefix=_own_prefix(), ignore_cleanup_errors=True) as folder:
         yield folder
+
+
+def lasting_folder() -> str:
+    """A folder for what this process writes as long as it lives: it goes with the first sweep thereafter."""
+    return tempfile.mkdtemp(prefix=_own_prefix())
+
+
+def _own_prefix() -> str:
+    return f"{_PREFIX}{os.getpid()}-{_begin(os.getpid())}-"
 
 
 def sweep() -> int:

@@ -133,6 +133,7 @@ class Supervisor:
             self._spare.close()
             if self._cluster is not None:
                 self._cluster.close()
+            sweep()  # what the workers have left
 
     def _run_phases(self, interpreters: Sequence[str]) -> RunResult:
         sweep()

@@ -24,6 +24,7 @@ from shapecheck.evaluate.inputs.trials.size_assignment import InventedSizes
 from shapecheck.evaluate.inputs.trials.trial import CallSpec, Trial
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.own_errors import is_own
+from shapecheck.evaluate.read_only_disk import writable
 from shapecheck.evaluate.search.attempts import under
 from shapecheck.evaluate.session.target_calls import call_spec, describe_refusal
 from shapecheck.evaluate.session.target_context import USER_ERRORS, ArgumentRecorder, TargetContext
@@ -51,7 +52,8 @@ class ComparisonSession:
         The answer tells the runs, the inputs for another model like it, what was made up, and whether inputs that
         were made up for another model gave way to its own; or an error.
         """
-        keeping = ArrayStore(file)
+        with writable():
+            keeping = ArrayStore(file)
         collecting = StageCollector(keeping)
         watch = _InputRecorder(self._context.importer.shown_path, collecting, seed)
         called = owner = None

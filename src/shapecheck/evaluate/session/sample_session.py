@@ -26,6 +26,7 @@ from shapecheck.evaluate.inputs.trials.trial import CallSpec, Trial
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.own_errors import is_own
 from shapecheck.evaluate.probes.describe_value import is_array
+from shapecheck.evaluate.read_only_disk import writable
 from shapecheck.evaluate.search.attempts import under
 from shapecheck.evaluate.session.target_calls import call_spec, describe_refusal, with_batches
 from shapecheck.evaluate.session.target_context import USER_ERRORS, ArgumentRecorder, TargetContext
@@ -67,7 +68,7 @@ class SampleSession:
             if not arrays:
                 raise ExampleError(f"{given.call} takes no arrays ({', '.join(omitted) or 'nothing at all'})")
             filled = {name: _fill(name, struct, bound, seed) for name, (struct, bound) in arrays.items()}
-            with open(file, "wb") as stream:
+            with writable(), open(file, "wb") as stream:
                 np.savez(stream, allow_pickle=False, **{name: array for name, (array, _) in filled.items()})
             return SampleResult(
                 arrays=tuple(

@@ -88,9 +88,10 @@ class TestSession:
 
         try:
             only = None if part is None else part.files
-            collected = collect_tests.collect(
-                tests, scratch, limits, only, self.importer.global_state, ready, self._note_bug
-            )
+            with read_only(scratch, self._project()):
+                collected = collect_tests.collect(
+                    tests, scratch, limits, only, self.importer.global_state, ready, self._note_bug
+                )
         except collect_tests.CollectionError as error:
             return CollectedTests(error=str(error))
         finally:

@@ -28,6 +28,8 @@ from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.user_caches import let_pass_unhashable
 from shapecheck.evaluate.process_damage import ProcessDamage
+from shapecheck.evaluate.read_only_disk import read_only
+from shapecheck.evaluate.scratch_folders import lasting_folder, playground
 from shapecheck.evaluate.session import standard_streams
 from shapecheck.evaluate.session.call_session import CallSession
 from shapecheck.evaluate.session.comparison_session import ComparisonSession
@@ -165,6 +167,7 @@ class WorkerSession:
             self.global_state,
             self.damage,
         )
+        self._scratch = ""  # where code writes that would write where the user is
         self._before = jax_settings()
         self._own_files = functools.lru_cache(1)(self._find_own_files)  # after each test the same, as a rule
         self._module_runs: dict[str, Evaluation] = {}  # what the bodies of modules observed, by path
@@ -228,7 +231,37 @@ class WorkerSession:
         handler = self._handlers.get(type(request))
         if handler is None:
             raise UnknownRequestError(f"no worker answers {type(request).__name__}")
-        return handler(**vars(request))
+        answer = functools.partial(handler, **vars(request))
+        if isinstance(request, EvaluateEntry | ImportModule | ImportAhead):
+            return self._answer_guarded(answer, alone=isinstance(request, EvaluateEntry))
+        with read_only(os.devnull, self._project()):
+            return answer()
+
+    def _answer_guarded(self, answer: Callable[[], object], *, alone: bool) -> object:
+        """The reply to what imports or evaluates: code that would write where the user is writes elsewhere instead."""
+        home = self.importer.cwd
+        with read_only(os.devnull, self._project(), alone=alone, made_only=True) as limits:
+            reply = self._answer_in(home, answer)
+        is_over = isinstance(reply, ImportedModule) and not reply.error  # it went on without what it would have written
+        if is_over or not any(each.startswith(home + os.sep) for each in limits.refused):
+            return reply
+        if not self._scratch:
+            self._scratch = lasting_folder()
+        elsewhere = playground(home, os.path.join(self._scratch, "here"))
+        with read_only(self._scratch, self._project(), alone=alone, made_only=True):
+            return self._answer_in(elsewhere, answer)
+
+    def _answer_in(self, folder: str, answer: Callable[[], object]) -> object:
+        """The reply to a request, given in a folder; the working directory afterwards is the user's again."""
+        os.chdir(folder)
+        try:
+            return answer()
+        finally:
+            with contextlib.suppress(OSError):  # a folder that somebody has removed
+                os.chdir(self.importer.cwd)
+
+    def _project(self) -> list[str]:
+        return [self.importer.cwd, *{plan.root for plan in self.plans.values() if plan.root}]
 
     def import_module(self, *, path: str) -> ImportedModule:
         """Import one planned file. What its body observed (module-level claims) comes back as an evaluation."""
@@ -246,8 +279,6 @@ class WorkerSession:
             line = line_in(error, plan.file)
             return ImportedModule(error=describe_error(error), line=line)
         finally:
-            with contextlib.suppress(OSError):  # a folder that the user's code has removed
-                os.chdir(self.importer.cwd)
             standard_streams.renew()
         calls = _join_calls(self._ahead, self.recorder.finish())
         self._ahead = ()
@@ -273,8 +304,6 @@ class WorkerSession:
                 except (Exception, SystemExit) as error:
                     raise_own(error)
         finally:
-            with contextlib.suppress(OSError):
-                os.chdir(self.importer.cwd)
             standard_streams.renew()
         self._ahead = _join_calls(self._ahead, self.recorder.finish())
         return ImportedModule()

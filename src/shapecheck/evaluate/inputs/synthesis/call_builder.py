@@ -327,7 +327,9 @@ class CallBuilder:
             return self._run_abstractly
 
         def run_decided(function: Callable[..., object], /, *args: object, **kwargs: object) -> None:
-            alone = read_only(os.devnull, self._folders(), alone=True)  # nobody has come this way before
+            alone = read_only(
+                os.devnull, self._folders(), alone=True, made_only=True
+            )  # nobody has come this way before
             with alone, decided_conditions(trial.decisions, self.recorder.paths, conditions):
                 self._run_abstractly(function, *args, **kwargs)
 

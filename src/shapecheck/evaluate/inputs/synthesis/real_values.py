@@ -40,7 +40,7 @@ def with_values(kind: int, folders: Iterable[str], seconds: float = _SECONDS) ->
         if sum(math.prod(struct.shape) for struct in structs) > _LARGEST:
             raise TooExpensiveError("its arrays are too large to be computed")
         try:
-            with time_limit(seconds, of_processor=True), read_only(os.devnull, protected, alone=True):
+            with time_limit(seconds, of_processor=True), read_only(os.devnull, protected, alone=True, made_only=True):
                 function([_array(struct, kind) for struct in structs])
         except TimeLimitError:
             raise TooExpensiveError(f"it computes for more than {seconds:g} seconds") from None
