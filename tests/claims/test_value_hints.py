@@ -16,6 +16,9 @@ from shapecheck.claims.value_hints import texts_of, type_of
         ("(`integer`) of them", "int"),
         (" an int", "int"),
         (": string, one of two", "str"),
+        (": An array with the kind of each", "array"),
+        ("\n        The array of all kinds.", "array"),
+        (": as an array", ""),
         # What holds such numbers is none, nor what only mentions them.
         (": float array", ""),
         (": list of int", ""),

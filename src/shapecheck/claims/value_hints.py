@@ -1,4 +1,4 @@
-"""What descriptions say of values that are no arrays: their plain type, and which texts they may be.
+"""What descriptions say of values beside shapes: their plain type, or that they are arrays; which texts they may be.
 
 `white_bkgd: bool.`, `n (int): how many`, `mode: one of 'first', 'last'`.
 """
@@ -9,6 +9,8 @@ import re
 from collections.abc import Container
 from typing import Final
 
+from shapecheck.model.claim import ANY_ARRAY
+
 _TYPES: Final = {
     "bool": "bool",
     "boolean": "bool",
@@ -18,7 +20,7 @@ _TYPES: Final = {
     "str": "str",
     "string": "str",
 }
-MAY_SAY_TYPE = re.compile(rf"\b(?:{'|'.join(_TYPES)})\b", re.IGNORECASE)
+MAY_SAY_TYPE = re.compile(rf"\b(?:{'|'.join(_TYPES)}|{ANY_ARRAY})\b", re.IGNORECASE)
 _TYPE = rf"`?(?P<{{}}>{'|'.join(_TYPES)})`?"
 _FORMS = re.compile(
     # Behind a plain word comes something else, or nothing: in `float array` it is the array's.
@@ -26,6 +28,7 @@ _FORMS = re.compile(
     rf"|:?[ \t]*(?:an?[ \t]+)?{_TYPE.format('alone')}[ \t]*(?:[.,;:\n]|$))",
     re.IGNORECASE,
 )
+_ARRAY = re.compile(rf":?\s*(?:an?|the)[ \t]+{ANY_ARRAY}\b", re.IGNORECASE)
 MAY_LIST_TEXTS = re.compile(r"one of|either|must be|choices|options|allowed|supported|can be|\{\s*['\"]", re.IGNORECASE)
 _QUOTED = re.compile(r"""["'`]([\w.-]+)["'`]""")
 _WORDS_FOR_NONE = frozenset({"None", "True", "False"})
@@ -34,6 +37,8 @@ _WORDS_FOR_NONE = frozenset({"None", "True", "False"})
 def type_of(description: str) -> str:
     """The name of the plain type that a description of a parameter begins with, behind its name; "" for none."""
     found = _FORMS.match(description)
+    if found is None and _ARRAY.match(description):
+        return ANY_ARRAY
     return _TYPES[(found["inside"] or found["alone"]).lower()] if found is not None else ""
 
 

@@ -121,7 +121,7 @@ def read_only(
 
     `scratch` can be written to; the folders of `project` cannot, even if they are temporary ones. What is `alone`
     starts no process and opens no connection either. If it has `made_only`, it can change nothing in temporary folders
-    that was there before. One guard inside of another takes its place.
+    that was there before. One guard inside of another takes its place, but for what that lets be written to.
     """
     if not _GUARD.installed:
         sys.addaudithook(_GUARD.audit)
@@ -129,7 +129,7 @@ def read_only(
     before = _GUARD.limits, _GUARD.temporary
     _GUARD.temporary = _inside(_TEMPORARY)
     _GUARD.limits = limits = WriteLimits(
-        scratch=(_inside(scratch), _inside("/dev")),
+        scratch=(_inside(scratch), *(before[0].scratch if before[0] is not None else (_inside("/dev"),))),
         project=tuple(map(_inside, project)),
         alone=alone,
         made_only=made_only,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Union
+from typing import Final, Literal, Union
 
 from shapecheck.model.location import Point, Position, Span
 
@@ -200,12 +200,15 @@ class NearName:
     nearest: str
 
 
+ANY_ARRAY: Final = "array"
+
+
 @dataclass(frozen=True)
 class DocstringHint:
     """What a docstring says of a parameter of the function `scope`, and not of its shape.
 
     That is how many axes it has, or its plain type, by name, or which texts it may be: several, as in `n (int): a
-    scalar`.
+    scalar`. `ANY_ARRAY` is the type of what is called an array, and no more.
     """
 
     scope: int

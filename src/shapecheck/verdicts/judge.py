@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from shapecheck.model import SNIPPET, ArrayValue, Assumption, Claim, Evaluation, Module, Point, proves, weakest
-from shapecheck.model.assumption import KEEPS_NO_AXIS, ON_PATH, is_of_stacks, without_numbers, without_varied
+from shapecheck.model.assumption import KEEPS_NO_AXIS, NUMBER, ON_PATH, is_of_stacks, without_numbers, without_varied
 from shapecheck.shapes import FixedDim, NamedDim, Spec, parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
 from shapecheck.verdicts.claim_outcome import Mismatch
@@ -255,7 +255,10 @@ def _verdict(
         )
         spec = parse_spec(module.claims[key[1]].spec)
         if proves(
-            [without_numbers(each.assumptions) if _owes_no_number(m, spec) else each.assumptions for each, m in pairs],
+            [
+                without_numbers(each.assumptions) if _owes_no_number(each, m, spec) else each.assumptions
+                for each, m in pairs
+            ],
             about,
         ):
             surest, shows = min(pairs, key=lambda pair: _strength(pair[0].assumptions))
@@ -265,11 +268,15 @@ def _verdict(
     return None
 
 
-def _owes_no_number(mismatch: Mismatch, spec: Spec) -> bool:
+def _owes_no_number(each: EvaluationView, mismatch: Mismatch, spec: Spec) -> bool:
     """Whether what does not fit cannot be due to a made-up number, which may be an array.
 
-    An array in its place broadcasts: it may bring further axes, and may stretch one of size 1.
+    An array in its place broadcasts: it may bring further axes, and may stretch one of size 1. Nor is it the size that
+    a dim of its name has.
     """
+    numbers = {a.subject for a in each.assumptions if (a.kind, a.value) == ("rank", NUMBER)}
+    if any(bound.source in numbers for bound in mismatch.bound):
+        return False
     value, axis, rank = mismatch.value, mismatch.axis, spec.rank()
     if not isinstance(value, ArrayValue):
         return False

@@ -60,6 +60,15 @@ def joined(rollout, last_value, gamma):
     values = jnp.concatenate([rollout.value, last_value[:, None]]) ~SC301
     return rollout.reward + gamma * values[1:] - values[:-1]        # [T, E] ~unreached
 
+def by_kind(kinds, amounts, chosen):
+    """The amounts of each kind.
+
+    kinds: an array of the kind of each
+    chosen: (kinds,) those to be shown
+    Returns: (kinds,)
+    """
+    return jax.vmap(lambda kind: jnp.sum(jnp.where(kinds == kind, amounts, 0.0)))(chosen)
+
 def stretched(x, scale):
     """Of one vector, or of several, as the scales are.
 

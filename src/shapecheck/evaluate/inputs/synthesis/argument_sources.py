@@ -58,6 +58,7 @@ from shapecheck.evaluate.inputs.trials.choices import AS_MADE, OTHERWISE, Argume
 from shapecheck.evaluate.inputs.trials.later_variables import LaterArgument
 from shapecheck.evaluate.own_errors import raise_own
 from shapecheck.model import DocstringHint
+from shapecheck.model.claim import ANY_ARRAY
 from shapecheck.model.parameter_parts import Part, entries_of
 from shapecheck.shapes import AnyDim, SpecError, parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
@@ -328,6 +329,9 @@ class ArgumentSources:
         if holds_sizes(function, name):
             return (self._sizes(function, name),)
         kind = number_kind(function, name)
+        hint = self._hints(function).get(name)
+        if hint is not None and hint.type == ANY_ARRAY:
+            return (self._values.some_array(name),)
         is_dim = any(name in names for names in self._claimed(function))  # of what the body says no shape
         if kind == "integer" or is_dim or (kind and constructing):  # constructors mostly compute with sizes
             return (self._integers.choose(name),)

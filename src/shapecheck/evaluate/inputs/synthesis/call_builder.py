@@ -327,9 +327,8 @@ class CallBuilder:
             return self._run_abstractly
 
         def run_decided(function: Callable[..., object], /, *args: object, **kwargs: object) -> None:
-            alone = read_only(
-                os.devnull, self._folders(), alone=True, made_only=True
-            )  # nobody has come this way before
+            # Nobody has come this way before.
+            alone = read_only(os.devnull, self._folders(), alone=True, made_only=True)
             with alone, decided_conditions(trial.decisions, self.recorder.paths, conditions):
                 self._run_abstractly(function, *args, **kwargs)
 
@@ -444,8 +443,6 @@ class CallBuilder:
             conditions: Counter[tuple[int, ...]] = Counter()
             inventors = [synthesis, *filter(None, [construction])]
             run = self._runner(trial, conditions)
-            if any(each.values.has_places for each in inventors):
-                run = _without_writing(run, self._folders())
             runner = functools.partial(run, _and_use(invoke, later), *first)
             chosen = synthesis.integers.chosen
             return BoundCall(
@@ -532,16 +529,6 @@ class CallBuilder:
             (*divisors, *known.values()),
             trial.multiples,
         )
-
-
-def _without_writing(run: Callable[..., None], folders: Collection[str]) -> Callable[..., None]:
-    """What calls a function as `run` does, and lets it change no file: some have names that nobody gave."""
-
-    def run_guarded(function: Callable[..., object], /, *args: object, **kwargs: object) -> None:
-        with read_only(os.devnull, folders, alone=True):
-            run(function, *args, **kwargs)
-
-    return run_guarded
 
 
 def _and_use(invoke: Callable[..., object], later: LaterResults) -> Callable[..., None]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import types
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 
 from shapecheck.evaluate.framework_protocol import deferred_classes, is_abstract
 from shapecheck.evaluate.inputs.facts.body_shapes import body_shapes
@@ -33,7 +31,6 @@ from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.own_errors import is_own
 from shapecheck.evaluate.probes.failed_imports import AbsentPackageError
 from shapecheck.evaluate.probes.recorder import RecordedPart, Recorder
-from shapecheck.evaluate.read_only_disk import read_only
 from shapecheck.model import DocstringHint
 
 _MOST_VAIN = 3  # constructions of one class with values that come to nothing: each may take seconds
@@ -180,8 +177,7 @@ class Models:
     ) -> tuple[object, dict[str, int]]:
         deferred, synthesis = self.constructor(cls, init, construction, invention, choices)
         try:
-            with self._guard(synthesis):
-                model = self.build(deferred)
+            model = self.build(deferred)
         except TimeLimitError:
             raise
         except AbsentPackageError as error:
@@ -195,12 +191,6 @@ class Models:
         self._made[cls, construction, invention, repr(init), choices] = synthesis
         self._chosen[construction] = dict(self.made.chosen)
         return model, {**synthesis.integers.by_parameter, **integers_of(model), **only_integers(init)}
-
-    def _guard(self, synthesis: Synthesis) -> AbstractContextManager[None]:
-        """Lets a constructor change no file whose name was made up."""
-        if not synthesis.values.has_places:
-            return contextlib.nullcontext()
-        return read_only(os.devnull, {os.path.dirname(file) for file in self._recorder.paths}, alone=True)
 
     def _with_values(self, deferred: LazyCall, synthesis: Synthesis, invention: int) -> object:
         """What a constructor makes that computes with values; None if it cannot do that either, or takes too long."""

@@ -103,7 +103,6 @@ class ValueSynthesis:
         self.choices = choices
         self.inventions: dict[tuple[AssumptionKind, str], str] = {}
         self.named_numbers: list[str] = []  # what is one number by its name
-        self.has_places = False  # among its texts: names of files that nobody gave
         self.lengths: set[int] = set()  # of sequences, of which nobody says how long they are
         self.beside: tuple[str, ...] = ()  # the parameters of the function that values are made for
         self._leaf: ParameterSpec | None = None
@@ -256,7 +255,6 @@ class ValueSynthesis:
 
     def kept_text(self, name: str) -> str:
         """A text that a record only keeps. Whoever reads it there may open what it names, and must not write to it."""
-        self.has_places |= name_hints.is_place(name)
         return self._own_name(name)
 
     def _own_name(self, name: str) -> str:
@@ -341,6 +339,10 @@ class ValueSynthesis:
             return self.number(name)
         self.invent("rank", name, axes_text(2))
         return self.assignment.array("1 1", "Float", name)
+
+    def some_array(self, name: str) -> object:
+        """An array of which nothing says more than that it is one."""
+        return self._of_rank(name, self.choices.axes(self.place(name), 1, 1), 1, "")
 
     def _of_rank(self, name: str, chosen: int | None, usual: int, dtype: str, last: str = "") -> object:
         """An array of the number of axes that was chosen, or else of the usual one, of which nothing says so.
