@@ -178,6 +178,7 @@ class Evaluation:
     stages: tuple[Stage, ...] = ()  # where they were asked for
     case: str = ""  # the shapes that arguments have which may have one of several: a claim has to hold for each
     refused: str = ""  # the argument whose documented shape the code refuses, for `reason`: here it has another
+    integers: tuple[tuple[str, str], ...] = ()  # those that were made up for constructors and the call, by name
     other_guess: bool = False  # arrays that nothing describes have other ranks: it repeats contradictions, or does not
 
 

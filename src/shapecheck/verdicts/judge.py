@@ -8,7 +8,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from shapecheck.model import SNIPPET, ArrayValue, Assumption, Claim, Evaluation, Module, Point, proves, weakest
+from shapecheck.model import (
+    SNIPPET,
+    ArrayValue,
+    Assumption,
+    Claim,
+    Evaluation,
+    Module,
+    Point,
+    arrays_in,
+    proves,
+    weakest,
+)
 from shapecheck.model.assumption import KEEPS_NO_AXIS, NUMBER, ON_PATH, is_of_stacks, without_numbers, without_varied
 from shapecheck.shapes import FixedDim, NamedDim, Spec, parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
@@ -18,6 +29,7 @@ from shapecheck.verdicts.evaluation_results import MADE_UP, ClaimKey, Result, en
 SOME_PATHS = "seen on {seen}: {missing} never ran"
 SOME_SIZES = "it holds for some sizes and fails for others: for {holds}, but not for {fails}"
 SOME_VALUES = "it holds on one path, and fails on {fails}, which nothing says is taken"
+OTHER_INTEGERS = "nothing says whether {size} follows from other integers, as the size that it is held against does"
 OTHER_WORDS = "its names are others than those of the argument, and nothing says whether that has an axis of {size}"
 SOME_INTEGERS = "it holds for some integers of its constructor, and fails for others"
 
@@ -247,6 +259,9 @@ def _verdict(
             pairs = shown
         if _is_number_of_parameter(module, key, pairs):
             continue
+        if mismatch.reason == "dim" and _may_follow_from_others(pairs):
+            verdicts.unknown.setdefault(key, OTHER_INTEGERS.format(size=mismatch.bound[0].source))
+            continue
         if _is_in_other_words(module, key, pairs):
             verdicts.unknown.setdefault(key, OTHER_WORDS.format(size=mismatch.bound[0].source))
             continue
@@ -384,6 +399,30 @@ def _is_number_of_parameter(module: Module, key: ClaimKey, shown: Sequence[tuple
     axes = {mismatch.axis for _, mismatch in shown if mismatch.reason == "dim" and mismatch.axis is not None}
     is_number = bool(axes) and all(axis < len(dims) and isinstance(dims[axis], FixedDim) for axis in axes)
     return is_number and any(_NAMELESS.fullmatch(_size_at_fault(mismatch)) for _, mismatch in shown)
+
+
+def _may_follow_from_others(shown: Sequence[tuple[EvaluationView, Mismatch]]) -> bool:
+    """Whether a claim gives an axis an integer that was made up, and it has a size made of others, `2 * half`.
+
+    An author may mean that the one follows from the others, `total = left + right`. Nobody does of what the code gives
+    to another axis, nor of a single integer in the place of another.
+    """
+    return all(_is_unused(each, mismatch) for each, mismatch in shown) and any(
+        size.isdigit() and size not in {known for _, known in (*each.evaluation.integers, *each.evaluation.sizes)}
+        for each, mismatch in shown
+        if (size := _size_at_fault(mismatch))
+    )
+
+
+def _is_unused(each: EvaluationView, mismatch: Mismatch) -> bool:
+    """Whether an integer that was made up is what alone a claim asks for, and no array has an axis of that size."""
+    if len(mismatch.bound) != 1 or mismatch.bound[0].line is not None:
+        return False
+    size = mismatch.bound[0].size
+    if not any(size == made for _, made in each.evaluation.integers):
+        return False
+    observed = (o.value for call in each.evaluation.calls for o in call.observations)
+    return not any(size in array.shape for value in observed for array in arrays_in(value))
 
 
 def _is_in_other_words(module: Module, key: ClaimKey, shown: Sequence[tuple[EvaluationView, Mismatch]]) -> bool:

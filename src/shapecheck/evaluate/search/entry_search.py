@@ -363,6 +363,7 @@ class EntrySearch:
             rank=outcome.trial.rank,
             case=", ".join(f"{key} {choice}" for key, choice in outcome.trial.choices if is_case_key(key)),
             stages=outcome.stages,
+            integers=tuple((n, str(i)) for n, i in bound_call.integers.items()) if bound_call is not None else (),
             other_guess=outcome.other_guess,
         )
 
