@@ -31,11 +31,12 @@ CRASH = """
 import os, subprocess, time
 from jaxtyping import Array, Float
 
+if NUMBER == 2971 and not os.fork():  # one without another program ends with the fork server
+    os.setsid()
+    time.sleep(NUMBER4)
+subprocess.Popen(["sleep", "NUMBER5"], start_new_session=True)
+
 def f(x: Float[Array, "b d"]) -> Float[Array, "b d"]: ~unreached
-    if NUMBER == 2971 and not os.fork():  # one without another program ends with the fork server
-        os.setsid()
-        time.sleep(NUMBER4)
-    subprocess.Popen(["sleep", "NUMBER5"], start_new_session=True)
     os._exit(3)
 """
 

@@ -87,8 +87,11 @@ def _raising(plan: dict[str, Any], plan_file: Path) -> Callable[..., None]:
 
     def met(file: str, number: int, name: str) -> None:
         if number == line and file == wanted and _requests[-1] == under and plan_file.exists():
-            plan_file.with_suffix(".stack").write_text("".join(traceback.format_stack(sys._getframe(1))))
-            plan_file.unlink()
+            from shapecheck.evaluate.read_only_disk import writable
+
+            with writable():
+                plan_file.with_suffix(".stack").write_text("".join(traceback.format_stack(sys._getframe(1))))
+                plan_file.unlink()
             raise error("a fault that was put here")
 
     # The name of its module tells that the error is raised in shapecheck, and not in the user's code.
