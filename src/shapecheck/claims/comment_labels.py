@@ -141,6 +141,8 @@ class CommentLabels:
         node = self.tables.nodes[scope]
         if not isinstance(node, Function) or placed.block != self.tables.by_node[node.body[0]].block:
             return False
+        if _takes_item(placed.node, parameter) and not self.begins(placed):
+            return False  # it may tell of the item
         bound = self.tables.assignments(scope, parameter)
         return placed.node.lineno <= self._first_end(scope, node) and (not bound or bound[0] >= placed.place)
 
@@ -184,6 +186,12 @@ def _returned_of(node: ast.stmt, label: str) -> list[ast.expr]:
         if each is not None and inner is not each and isinstance(inner, ast.Name) and inner.id == label:
             found.append(each)
     return found
+
+
+def _takes_item(node: ast.stmt, label: str) -> bool:
+    """Whether a statement takes something out of a variable: `table[d]`."""
+    taken = (each.value for each in ast.walk(node) if isinstance(each, ast.Subscript))
+    return any(isinstance(value, ast.Name) and value.id == label for value in taken)
 
 
 def _does_nothing(node: ast.stmt) -> bool:
