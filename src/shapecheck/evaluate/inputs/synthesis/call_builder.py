@@ -292,8 +292,6 @@ class CallBuilder:
         def prepare(trial: Trial) -> BoundCall:
             deferred, synthesis = self.models.constructor(cls, init, trial.construction, trial.invention, trial.choices)
             run = self._runner(trial, Counter())
-            if synthesis.values.has_places:
-                run = _without_writing(run, self._folders())
             call = functools.partial(run, lambda instance: None, deferred)
             return BoundCall(call=call, assumptions=_inventions([synthesis]), options=synthesis.choices.options)
 
