@@ -398,6 +398,21 @@ HEADERS = {
 }
 
 OWN_LINE = {
+    "what its words tell of, or what is made of that": (
+        """
+        # Transpose back to [b, t, h, d]
+        y = x.transpose(0, 2, 1, 3).reshape(b, t, -1)
+        # Reshape to (b, t)
+        z = x.transpose(0, 1).reshape(b, t)
+        # (b, t)
+        w = x.transpose(0, 1).reshape(b, t)
+        """,
+        [
+            "[b t h d]: value x.transpose(0, 2, 1, 3).reshape(b, t, -1) | value x.transpose(0, 2, 1, 3)",
+            "[b t]: value x.transpose(0, 1).reshape(b, t) | value x.transpose(0, 2, 1, 3).reshape(b, t, -1)",
+            "[b t]: value x.transpose(0, 1).reshape(b, t) | value x.transpose(0, 1).reshape(b, t)",
+        ],
+    ),
     "above the first link of a chain, it or the chain": (
         """
         y = (

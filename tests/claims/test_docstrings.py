@@ -211,6 +211,34 @@ STYLES = {
         ''',
         ["[n m] .1: return", "[n k] .0: return", "[n m] .1: return"],
     ),
+    "several results in one parenthesis, each behind its name": (
+        '''
+        def f(x):
+            """Do it.
+
+            Returns:
+                tuple: (output [b, d, 1], updated_state [b, d, k])
+            """
+            return output[:, :, None], state
+
+        def g(x):
+            """Do it.
+
+            Returns:
+                The states (hidden (b, d), cell (b, d)).
+            """
+            return step(x)
+
+        def three(x):
+            """Do it.
+
+            Returns:
+                (output [b, d, 1], updated_state [b, d, k])
+            """
+            return output, state, aux
+        ''',
+        ["[b d 1] .0: return", "[b d k] .1: return", "[b d] .0: return", "[b d] .1: return"],
+    ),
     "a class describes its constructor and its fields": (
         '''
         class A:

@@ -209,7 +209,8 @@ class CommentClaimReader:
             named = self.labels.arrays_of_numbers(named or (), placed)
         if named is not None:
             for target in named:
-                target = self._with_later(line, target) if own else target  # noqa: PLW2901
+                if own:
+                    target = self._with_step(line, segment, self._with_later(line, target))  # noqa: PLW2901
                 yield _Draft(
                     segment=segment,
                     offset=stated.offset,
@@ -243,6 +244,8 @@ class CommentClaimReader:
         if not own and places and _has_axis_of_one(segment):
             widened = self.anchors.widened_operand(placed)
             places = places if widened is None else (*places, widened)
+        if own:
+            places = self._with_step(line, segment, replace(targets[0], places=places)).places
         # A sentence above a statement is sure only of dims that are known.
         beside = not own or not (segment.prose or (segment.labels and not segment.generic))
         explicit = segment.explicit and beside and (not segment.prose or segment.marked)
@@ -391,6 +394,12 @@ class CommentClaimReader:
             if target is not None:
                 yield target
         yield from self._bound_again(line, first.name)
+
+    def _with_step(self, line: CommentLine, segment: Segment, target: CommentTarget) -> CommentTarget:
+        """The same, or else the call inside of its statement that the words before the shape tell of."""
+        lead = line.comment.text.partition(segment.shapes[0].text)[0]
+        step = self.anchors.described_step(target.statement, lead)
+        return target if step is None else replace(target, places=(*target.places, step))
 
     def _with_later(self, line: CommentLine, target: CommentTarget) -> CommentTarget:
         """A variable that a comment names, also as the statements below leave it."""

@@ -95,6 +95,7 @@ def _last_name(function: ast.expr) -> str:
 
 
 _NAME_LENGTH = 40
+_VERB = re.compile(r"[A-Za-z]{4,}")
 _ARROW = re.compile(r"[-=]>|[→⇒]")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _INNER = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -167,6 +168,19 @@ class CommentTargets:
             return None
         scope = self.tables.function_scope(placed.scope)
         return value_place(scope, value.right, self._describe_expression(value.right), placed.loop)
+
+    def described_step(self, placed: PlacedStatement, lead: str) -> SiteKey | None:
+        """The call inside of a statement's value that the words above tell of, and not what is made of its result.
+
+        `# Transpose to [b, t, h, d]` stands above `y = x.transpose(0, 2, 1, 3).reshape(b, t, -1)` too.
+        """
+        words = [each.lower() for each in _VERB.findall(lead)]
+        calls = list(_chained_calls(getattr(placed.node, "value", None)))
+        matches = [any(_last_name(call.func).lower().startswith(word) for word in words) for call in calls]
+        if True not in matches or matches[0]:
+            return None
+        call, scope = calls[matches.index(True)], self.tables.function_scope(placed.scope)
+        return value_place(scope, call, self._describe_expression(call), placed.loop)
 
     def inside(self, comment: Comment, placed: PlacedStatement, owner: Inside) -> CommentTarget | None:
         """What a comment describes that stands inside a statement or header."""
@@ -387,6 +401,14 @@ class CommentTargets:
             name = self.source.lines[span.line - 1][span.column - 1 : end].strip()
             name += "" if end is not None else " ..."
         return name if len(name) <= _NAME_LENGTH else f"{name[: _NAME_LENGTH - 3]}..."
+
+
+def _chained_calls(value: ast.expr | None) -> Iterator[ast.Call]:
+    """The calls of which one is made of the result of the next: `reshape` and `transpose` of `f(x.transpose())`."""
+    while isinstance(value, ast.Call):
+        yield value
+        receiver = value.func.value if isinstance(value.func, ast.Attribute) else None
+        value = receiver if isinstance(receiver, ast.Call) else value.args[0] if value.args else None
 
 
 def _join_readings(targets: Sequence[CommentTarget]) -> CommentTarget:

@@ -89,6 +89,10 @@ _OF_ONE = re.compile(
     re.IGNORECASE,
 )
 _RESPECTIVELY = re.compile(r"\brespectively\b")
+_NAMED = r"[`'\"*]*[A-Za-z_]\w*[`'\"*]*(?:\s+\w+){0,2}:?\s*"  # a name, with its kind perhaps
+_OPENS_TUPLE = re.compile(rf"\(\s*{_NAMED}$")
+_NEXT_OF_TUPLE = re.compile(rf"[`'\"]*\s*,\s*(?:and\s+)?{_NAMED}")
+_SEVERAL = 2
 _OR_NONE = re.compile(
     r"^[\s`]*(?:(?:[\w.]+\s+)?(?:nd)?(?:array|tensor|matrix|vector)\s+)?(?:\(?optional\)?|or\s+`*None`*)", re.IGNORECASE
 )
@@ -157,6 +161,8 @@ def read_shapes(
             found += [*_with_more_axes(found[0], segments), *_under_condition(text, found[0], segments)]
             found += _in_other_cases(text, found[0], segments) if len(found) == 1 else []
         return found or (list(_results(text, marked, count)) if is_return else [])
+    if is_return and _is_tuple(text, segments):
+        return _of_tuple(segments) if count in (0, len(segments)) else []
     plain = [*_unmarked_segments(text, segments, is_return=is_return, known=known)]
     if is_return and count > 1 and (in_order := _in_order(text, plain, segments, elements, count)):
         return in_order
@@ -276,6 +282,24 @@ def _in_order(
             bracket = inside[0].shapes[0]
             found.append(DescribedShape(bracket, sure=True, leaves=False, apart=True, result=index, unmarked=True))
     return found
+
+
+def _is_tuple(text: str, segments: Sequence[Segment]) -> bool:
+    """Whether several shapes stand in one parenthesis, each behind its name: `(output [B, D], state [B, D, K])`."""
+    if len(segments) < _SEVERAL or any(len(each.shapes) > 1 or each.alternatives or each.arrow for each in segments):
+        return False
+    ends = [0, *(each.shapes[0].end for each in segments)]
+    before = [text[end : each.shapes[0].start] for end, each in zip(ends, segments, strict=False)]
+    opening = _OPENS_TUPLE.search(before[0])
+    between = all(map(_NEXT_OF_TUPLE.fullmatch, before[1:]))
+    return opening is not None and between and text[ends[-1] :].lstrip("`'\" ").startswith(")")
+
+
+def _of_tuple(segments: Sequence[Segment]) -> list[DescribedShape]:
+    return [
+        DescribedShape(each.shapes[0], sure=True, leaves=False, apart=True, result=index, unmarked=True)
+        for index, each in enumerate(segments)
+    ]
 
 
 def _is_in_column(text: str, segment: Segment) -> bool:
