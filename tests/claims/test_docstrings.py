@@ -211,6 +211,18 @@ STYLES = {
         ''',
         ["[n m] .1: return", "[n k] .0: return", "[n m] .1: return"],
     ),
+    "a size that controls the shape of something else": (
+        '''
+        def f(num_classes: int = 10, t: Array = None):
+            """Do it.
+
+            Args:
+                num_classes: Number of classes. Also controls the final output of shape (num_classes,).
+                t: The times, an array of shape (t,).
+            """
+        ''',
+        ["[t]: param t"],
+    ),
     "several results in one parenthesis, each behind its name": (
         '''
         def f(x):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from shapecheck.claims.axis_words import MAY_SAY_RANK, rank_of
 from shapecheck.claims.claim_sites import SiteKey, Sites
+from shapecheck.claims.comment_targets import is_plain_type
 from shapecheck.claims.described_entries import entry_shapes
 from shapecheck.claims.described_shapes import (
     DescribedShape,
@@ -217,8 +218,12 @@ class DocstringReader:
                 continue
             if place.kind != "return" and _IS_SHAPE.search(name):
                 continue  # "full_shape: image shape (n, h, w, c)" tells what is in it
-            if place.kind != "return" and takes_no_array(name, text.text, self._annotation(owner, place)):
+            annotation = self._annotation(owner, place) if place.kind != "return" else None
+            if place.kind != "return" and takes_no_array(name, text.text, annotation):
                 shapes = [each for each in shapes if not each.unmarked]
+            if annotation is not None and is_plain_type(annotation):
+                # "num_classes: also controls the output of shape (num_classes,)" tells of something else.
+                shapes = [each for each in shapes if name not in each.bracket.spec.names()]
             group = self.new_group() if len(shapes) > 1 and not shapes[0].apart else None
             for each in shapes:
                 if each.result is not None:
