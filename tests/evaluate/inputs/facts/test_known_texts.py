@@ -103,7 +103,7 @@ class Writer(eqx.Module):
     def __init__(self, settings: Settings):
         open(settings.checkpoint_name, "w").close()
 
-    def __call__(self, x: Float[Array, "n"]) -> Float[Array, "n"]:  ~unreached
+    def __call__(self, x: Float[Array, "n"]) -> Float[Array, "n"]:
         return x
 
 

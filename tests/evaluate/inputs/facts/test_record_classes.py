@@ -95,3 +95,34 @@ def folder(check_folder):
 @pytest.mark.parametrize("name", CASES)
 def test_records_of_the_file_are_what_code_reads_off_them(folder, name):
     assert folder.cases[name].as_marked()
+
+
+def test_a_record_of_another_module_is_known_by_what_is_read_off_it(check_folder) -> None:
+    cases = {
+        "pkg/__init__.py": "",
+        "pkg/state.py": HEAD
+        + """
+class Inducing(NamedTuple):
+    points: jax.Array  # (m, d)
+    weights: jax.Array  # (m,)
+
+class Other(NamedTuple):
+    points: jax.Array
+    jitter: jax.Array
+""",
+        "pkg/energy.py": HEAD
+        + """
+def mean(phi):
+    return phi.weights @ phi.points  # (d,)
+
+def wrong(phi):
+    return phi.points.T @ phi.weights  # shape: (m, d)  ~SC201
+
+def too_little(phi):
+    return phi.points * 2  # (m, d)  ~unreached
+
+def of_none(phi):
+    return phi.weights @ phi.missing  # (d,)  ~unreached
+""",
+    }
+    assert check_folder(cases).cases["pkg/energy.py"].as_marked()

@@ -39,6 +39,24 @@ def loss(params, tokens):
     # tokens: [batch, time]
     return run(params, tokens).mean(axis=(1, 2))  # [batch] ~SC201
 """,
+    # what an annotated dict leads to, by the keys that the code looks up in it, there or where it hands it on
+    "tables.py": """
+def squared(params: dict[str, float], x, y):
+    # x, y: (d,)
+    return params["gamma"] * jnp.sum((x - y) ** 2)  # ()
+
+def kernel(params: dict[str, float], x, y):
+    # x, y: (d,)
+    scaled = x / params["length_scale"]  # (d,)
+    wrong = scaled[:, None]  # (d,) ~SC201
+    return params["var_f"] * jnp.exp(-squared(params, scaled, y))  # ()
+
+def weighted(arrays: dict[str, Float[Array, "d"]], x: Float[Array, "d"]) -> Float[Array, "d"]:
+    return arrays["first"] + arrays["second"] * x
+
+def of_nothing(table: dict[str, "unknown"], x: Float[Array, "d"]) -> Float[Array, "d"]: ~unreached
+    return x + table["first"].value
+""",
     # sizes that the code asserts: of other arguments, and of a configuration that holds them, if it does
     "asserted.py": """
 class Config(NamedTuple):

@@ -5,12 +5,15 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Callable, Iterator
+from types import ModuleType
 
 from shapecheck.evaluate.framework_protocol import deferred_classes, model_classes
 from shapecheck.evaluate.inputs.facts.attribute_reads import attribute_reads
 from shapecheck.evaluate.inputs.facts.namesakes import words
 from shapecheck.evaluate.inputs.facts.runtime_annotations import own_annotations
 from shapecheck.evaluate.inputs.facts.source_reads import note_module_read
+
+_LEAST_READS = 2  # attributes that tell a record of another module from the rest
 
 
 def record_classes(function: Callable[..., object], parameter: str) -> list[type]:
@@ -24,15 +27,34 @@ def record_classes(function: Callable[..., object], parameter: str) -> list[type
         return []
     note_module_read(module)
     home = module.__name__.partition(".")[0]
+    fitting = [each for each in _records_of(module, home) if _has(each, set(reads))]
+    if not fitting and len(reads) >= _LEAST_READS:
+        fitting = list(_records_elsewhere(module, home, set(reads)))
+    if len(fitting) > 1:
+        fitting = [each for each in fitting if words(each.__name__)[-1:] == words(parameter)[-1:]]
+    return fitting if len(fitting) == 1 else []
+
+
+def _records_of(module: ModuleType, home: str) -> list[type]:
+    """The records of a package that a module of it has among its variables."""
     records = {
         id(each): each
         for each in list(vars(module).values())
         if isinstance(each, type) and each.__module__.partition(".")[0] == home and _is_record(each)
     }
-    fitting = [each for each in records.values() if _has(each, set(reads))]
-    if len(fitting) > 1:
-        fitting = [each for each in fitting if words(each.__name__)[-1:] == words(parameter)[-1:]]
-    return fitting if len(fitting) == 1 else []
+    return list(records.values())
+
+
+def _records_elsewhere(module: ModuleType, home: str, reads: set[str]) -> Iterator[type]:
+    """The records that other modules of a package define and that have all that is read, two fields at least."""
+    for name, other in list(sys.modules.items()):
+        if other is module or name.partition(".")[0] != home or not isinstance(other, ModuleType):
+            continue
+        for cls in _records_of(other, home):
+            if cls.__module__ == name:
+                note_module_read(other)
+                if _has(cls, reads) and len(reads & {*_fields(cls)}) >= _LEAST_READS:
+                    yield cls
 
 
 def _is_record(cls: type) -> bool:

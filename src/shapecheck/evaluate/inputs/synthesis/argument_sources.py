@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections.abc
 import contextlib
 import copy
 import inspect
@@ -170,6 +171,9 @@ class ArgumentSources:
                 return made
         if makers and (made := self._instances.made_by(makers, name)) is not MISSING:
             return made
+        if keys := _looked_up_keys(function, name, annotation):
+            each = typing.get_args(annotation)[1]
+            return {key: self._values.value(each, key, constructing=constructing) for key in keys}
         if annotation in (MISSING, Any) and constructing and holds_sizes(function, name):
             return self._sizes(function, name)
         try:
@@ -469,6 +473,15 @@ def without_none(function: Callable[..., object], parameter: inspect.Parameter) 
         return annotation
     members = tuple(member for member in typing.get_args(annotation) if member is not type(None))
     return Union[members] if members else MISSING  # noqa: UP007 - made at run time
+
+
+def _looked_up_keys(function: Callable[..., object], name: str, annotation: object) -> list[str]:
+    """The keys that a function looks up in a dict of texts, if its annotation says what these lead to."""
+    is_table = (
+        typing.get_origin(annotation) in (dict, collections.abc.Mapping) and typing.get_args(annotation)[0] is str
+    )
+    parts = parts_of(function, name) if is_table else ()
+    return list(dict.fromkeys(part.keys[0] for part in parts if part.keys and isinstance(part.keys[0], str)))
 
 
 def type_name(annotation: object) -> str:
