@@ -257,9 +257,14 @@ def test_after_many_edits_the_last_one_counts_and_nothing_queues(project: Projec
         async with project.session() as session:
             uri = session.open(file)
             await session.status(uri, 1)
-            for number in range(25):
-                version = session.edit(uri, "import jax.numpy", f"# {number}\nimport jax.numpy")
-                await asyncio.sleep(0.06)  # more than the debounce: each edit begins a run
+            most = 0
+            for number in range(200):
+                shift = 1 + number % 7  # code, so that nothing of the last run will do
+                version = session.edit(uri, "total = x", f"shift = {shift}; total = x")
+                await asyncio.sleep(0.05)  # more than the debounce: each edit begins a run
+                if number % 20 == 0:
+                    most = max(most, len(project.processes()))
+            assert most < 10  # the server, its fork server, and the workers of one run, with those that are ending
             version = session.edit(uri, FALSE, TRUE)
             assert await session.status(uri, version) == f"verified 8 of 8, version {version}"
             assert session.codes(uri) == []
