@@ -51,6 +51,17 @@ def test_it_gives_what_the_command_gives(project: Path, capsys: pytest.CaptureFi
     assert not report.ok
 
 
+def test_what_is_printed_of_it_is_what_the_command_prints(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = shapecheck.check("model.py")
+    cli.main(["check", "model.py"])
+    shown = capsys.readouterr()
+    assert [line for line in str(report).splitlines() if line] == f"{shown.out}{shown.err}".replace(
+        "\n\n", "\n"
+    ).splitlines()
+    cli.main(["check", "model.py", "--output-format", "concise"])
+    assert "".join(f"{finding}\n" for finding in report) == capsys.readouterr().out
+
+
 def test_each_claim_has_its_verdict(project: Path) -> None:
     claims = {(c.span.line, c.claim): c for c in shapecheck.check(Path("model.py")).claims}
     good = claims[10, "(b,)"]

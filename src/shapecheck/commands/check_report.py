@@ -13,7 +13,7 @@ from shapecheck.commands.notebook_places import claims_in_cells
 from shapecheck.config import ConfigError, load
 from shapecheck.config.config_keywords import table_values
 from shapecheck.model import Finding, JudgedClaim, Report, Summary, UnreachedClaim
-from shapecheck.report import FORMATS
+from shapecheck.report import FORMATS, summary
 from shapecheck.verdicts.baseline import BaselineError
 from shapecheck.verdicts.judged_claims import judged_claims
 
@@ -55,6 +55,11 @@ class CheckReport:
     def __bool__(self) -> bool:
         """True: a report without findings is one all the same."""
         return True
+
+    def __str__(self) -> str:
+        """The text that the command prints: the findings, and what became of the claims."""
+        texts = (FORMATS["full"](self._whole), summary.render(self._whole))
+        return "\n".join(filter(None, texts)).rstrip("\n")
 
     @property
     def ok(self) -> bool:

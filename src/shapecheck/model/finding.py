@@ -42,6 +42,10 @@ class Finding:
     fix: tuple[Edit, ...] = ()
     unsafe_fix: bool = False  # the fix changes code, an annotation: who writes it shall look at it
 
+    def __str__(self) -> str:
+        """One line, as compilers write it: `path:line:column: CODE message`."""
+        return f"{self.path}:{self.span.line}:{self.span.column}: {self.code} {self.message}"
+
 
 @dataclass(frozen=True)
 class UnreachedClaim:
