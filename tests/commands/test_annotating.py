@@ -165,6 +165,58 @@ def test_a_name_is_right_in_all_calls(
     assert run(tmp_path, "annotate", ".").stdout == ""
 
 
+POOL = '''\
+import jax
+import jax.numpy as jnp
+
+
+def pool(x, target: int, f):
+    """Pool.
+
+    Args:
+      x: array of shape (dim,).
+    """
+    dims = jnp.size(x)
+    heads = dims % target
+    if heads != 0:
+        end = heads * (dims // target + 1)
+        head_op = jax.vmap(f)(x[:end].reshape(heads, -1))
+        tail_op = jax.vmap(f)(x[end:].reshape(-1, dims // target))
+        outputs = jnp.concatenate([head_op, tail_op])
+    else:
+        outputs = jax.vmap(f)(x.reshape(-1, dims // target))
+    return outputs
+'''
+TEST_OF_POOL = """\
+import jax.numpy as jnp
+import pytest
+
+from m import pool
+
+
+@pytest.mark.parametrize(("n", "target"), [(14, 4), (14, 14), (9, 3), (9, 5)])
+def test_pool(n, target):
+    pool(jnp.arange(float(n)), target, jnp.mean)
+"""
+
+
+def test_what_is_written_leaves_nothing_for_a_second_run(tmp_path: Path) -> None:
+    """The comment in one branch binds the name that is right in the other one."""
+    (tmp_path / "m.py").write_text(POOL)
+    (tmp_path / "test_m.py").write_text(TEST_OF_POOL)
+    run(tmp_path, "annotate", ".", "--write")
+    written = (tmp_path / "m.py").read_text()
+    assert [line.partition("  # ")[2] for line in written.splitlines() if "  # " in line] == [
+        "(heads,)",
+        "(target,)",
+        "(target,)",
+    ]
+    again = run(tmp_path, "annotate", ".", "--write")
+    assert (again.returncode, (tmp_path / "m.py").read_text()) == (0, written)
+    claims = json.loads(run(tmp_path, "check", ".", "--no-cache", "--output-format", "json").stdout)["claims"]
+    assert (claims["total"], claims["verified"], claims["verified_loosely"]) == (4, 4, 0)
+
+
 def test_a_rank_that_was_guessed_does_not_outvote_one_that_is_known(tmp_path: Path) -> None:
     source = """\
 import jax.numpy as jnp

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shapecheck.model import ArrayValue, Call, Claim, Evaluation, Module, Span, Value, weakest
 from shapecheck.shapes import DTYPES, Size
@@ -29,6 +29,7 @@ DOES_NOT_HOLD = "what could be said does not hold in all calls, or rests on argu
 _MOST_CALLS = 24  # of those that differ: what one shows too many of is a loop over sizes
 _FEWEST_VALUES = 3  # that an axis has to have before a product that is right in all of them is no coincidence
 _WORD = re.compile(r"[^\W\d]\w*")
+_MOST_ROUNDS = 4
 _MOST_STACKED = 4  # arrays that code stacks without a number in its text
 
 
@@ -58,13 +59,34 @@ def prove_shapes(
 ) -> Proof:
     """The shapes that hold in all calls, for the sites of each path, as a comment or annotation like `text` says them.
 
-    What rests on inventions is left out, and so is a name that nothing but the claim itself binds.
+    What rests on inventions is left out, and so is a name that nothing but the claim itself binds. What is proved may
+    bind a name for another place, as it will once it is written; so places are looked at again until nothing is new.
     """
     seen = _values_at(runs, sites)
+    proved: list[ProvedShape] = []
+    others = {(path, site): NOT_REACHED for path, wanted in sites.items() for site in wanted}
+    for _ in range(_MOST_ROUNDS):
+        found = _prove_round(modules, runs, seen, text, others)
+        if not found:
+            break
+        modules = _with_claims(modules, [claim for _, claim in found])
+        for shape, _ in found:
+            proved.append(shape)
+            del others[shape.path, shape.site], seen[shape.path, shape.site]
+    return Proof(tuple(sorted(proved, key=lambda each: (each.path, each.site))), others)
+
+
+def _prove_round(
+    modules: Mapping[str, Module],
+    runs: Sequence[Sequence[Evaluation]],
+    seen: Mapping[tuple[str, int], Sequence[_ValueInCall]],
+    text: Mapping[str, ClaimText],
+    others: dict[tuple[str, int], str],
+) -> list[tuple[ProvedShape, Claim]]:
+    """What holds beside the claims that the modules have; `others` learns why the rest does not."""
     namer = _AxisNamer(modules)
     shapes: dict[ClaimKey, ProvedShape] = {}
     claims: dict[ClaimKey, Claim] = {}
-    others = {(path, site): NOT_REACHED for path, wanted in sites.items() for site in wanted}
     numbers = {path: len(module.claims) for path, module in modules.items()}
     for (path, site), calls in sorted(seen.items(), key=lambda item: item[0]):
         proposal = _propose(namer, path, site, calls, text[path])
@@ -75,17 +97,21 @@ def prove_shapes(
             numbers[path] += 1
             shapes[key], claims[key] = proposal
             others[path, site] = DOES_NOT_HOLD
-    own = set(claims)
 
     def holds(key: ClaimKey, again: Verdicts) -> bool:
         loose = key in again.loose and not _is_param(modules, claims[key])
         return key in again.good and not loose and weakest(again.rests_on.get(key, ())) != "invented"
 
     kept = hold_claims(modules, runs, judge(modules, runs), claims, holds)
-    proved = tuple(shapes[key] for key in sorted(own & kept.keys()))
-    for shape in proved:
-        del others[shape.path, shape.site]
-    return Proof(proved, others)
+    return [(shapes[key], claims[key]) for key in sorted(claims.keys() & kept.keys())]
+
+
+def _with_claims(modules: Mapping[str, Module], claims: Sequence[Claim]) -> dict[str, Module]:
+    """The modules as if these claims stood in them, too."""
+    changed = dict(modules)
+    for claim in claims:
+        changed[claim.path] = replace(changed[claim.path], claims=(*changed[claim.path].claims, claim))
+    return changed
 
 
 def _is_param(modules: Mapping[str, Module], claim: Claim) -> bool:
