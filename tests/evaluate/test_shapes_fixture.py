@@ -65,6 +65,13 @@ def test_axes_without_a_name_have_sizes_of_their_own() -> None:
         shapes.check(project, "b _, _ e -> b e")
 
 
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have no notes")
+def test_what_the_function_raises_says_for_which_shapes() -> None:
+    with pytest.raises(TypeError) as caught:
+        shapes.check(project, "b t d, s e -> b t e")
+    assert any("for f32[" in note and "'b t d, s e -> b t e'" in note for note in caught.value.__notes__)
+
+
 @pytest.mark.parametrize(
     ("function", "signature", "told"),
     [

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -111,10 +112,21 @@ def contradiction(function: Callable[..., object], signature: str, keywords: Map
         for index in range(_SAMPLES):
             sizes = _apart({name: samples[name][index] for name in names}, taken)
             arguments = parsed.structs(sizes, axes)
-            found = _compare(jax.eval_shape(call, *arguments), parsed, arguments, sizes, signature)
+            found = _compare(_evaluate(call, arguments, signature), parsed, arguments, sizes, signature)
             if found:
                 return found
     return _with_ones(call, parsed, names, signature)
+
+
+def _evaluate(call: Callable[..., object], arguments: Sequence[jax.ShapeDtypeStruct], signature: str) -> object:
+    """What a function gives; what it raises says for which shapes, where Python has notes (3.11)."""
+    __tracebackhide__ = True
+    try:
+        return jax.eval_shape(call, *arguments)
+    except Exception as error:  # the function's own, of any kind
+        if sys.version_info >= (3, 11):
+            error.add_note(f"This is what it raises for {', '.join(map(_show, arguments))}, by {signature!r}.")
+        raise
 
 
 def _with_ones(call: Callable[..., object], parsed: _Signature, names: Sequence[str], signature: str) -> str:
