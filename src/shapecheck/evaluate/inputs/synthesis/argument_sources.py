@@ -40,6 +40,7 @@ from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     is_array_type,
     is_callable,
     leaves_open,
+    own_annotations,
     signature_of,
 )
 from shapecheck.evaluate.inputs.facts.signature_facts import written_specs
@@ -229,10 +230,20 @@ class ArgumentSources:
             return MISSING  # who writes one knows better what such an object is made of
         for cls in record_classes(function, name):
             with contextlib.suppress(CannotSynthesiseError):
-                made = self._instances.instance(cls, name)
+                made = self._instances.instance(cls, name, self._tables_in(cls, function, name))
                 self.recognised[name] = f"one {cls.__name__}, which has all that is read off it"
                 return made
         return MISSING
+
+    def _tables_in(self, cls: type, function: Callable[..., object], name: str) -> dict[str, object]:
+        """The fields of a record that are dicts of which nothing is said, with numbers under the keys that are read."""
+        found: dict[str, object] = {}
+        for field, keys in attribute_reads(function, name).items():
+            annotation = annotation_of(cls, field, own_annotations(cls).get(field, MISSING))
+            if not keys or not (annotation is dict or typing.get_origin(annotation) in (dict, collections.abc.Mapping)):
+                continue
+            found[field] = {key: self._values.number(key) for key in keys}
+        return found
 
     def _as_settings(self, function: Callable[..., object], name: str, annotation: object) -> object:
         """Settings with what the code reads off them, or MISSING if it reads nothing or they are of some class."""
