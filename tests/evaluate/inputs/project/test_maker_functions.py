@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 HEAD = """
-from typing import NamedTuple
+from typing import Dict, NamedTuple
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -53,6 +53,9 @@ def kernel(params: dict[str, float], x, y):
 
 def weighted(arrays: dict[str, Float[Array, "d"]], x: Float[Array, "d"]) -> Float[Array, "d"]:
     return arrays["first"] + arrays["second"] * x
+
+def of_anything(table: Dict, x: Float[Array, "d"]) -> Float[Array, "d"]:
+    return x * len(table)
 
 def of_nothing(table: dict[str, "unknown"], x: Float[Array, "d"]) -> Float[Array, "d"]: ~unreached
     return x + table["first"].value

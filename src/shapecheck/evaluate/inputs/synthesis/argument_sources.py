@@ -488,10 +488,8 @@ def without_none(function: Callable[..., object], parameter: inspect.Parameter) 
 
 def _looked_up_keys(function: Callable[..., object], name: str, annotation: object) -> list[str]:
     """The keys that a function looks up in a dict of texts, if its annotation says what these lead to."""
-    is_table = (
-        typing.get_origin(annotation) in (dict, collections.abc.Mapping) and typing.get_args(annotation)[0] is str
-    )
-    parts = parts_of(function, name) if is_table else ()
+    is_table = typing.get_origin(annotation) in (dict, collections.abc.Mapping)
+    parts = parts_of(function, name) if is_table and typing.get_args(annotation)[:1] == (str,) else ()
     return list(dict.fromkeys(part.keys[0] for part in parts if part.keys and isinstance(part.keys[0], str)))
 
 
