@@ -159,7 +159,7 @@ def _about_refused(
 
 def _entry(modules: Mapping[str, Module], evaluations: Sequence[Evaluation], verdicts: Verdicts) -> None:
     every = [EvaluationView(each, _about_refused(modules, each, evaluate(modules, each))) for each in evaluations]
-    every = _select_counting(every, verdicts)
+    every = _select_counting(modules, every, verdicts)
     for each in every:
         verdicts.unknown.update({key: result.unknown for key, result in each.results.items() if result.unknown})
         for key, result in each.results.items():
@@ -510,7 +510,9 @@ def _counts(evaluation: Evaluation) -> bool:
     return is_known or evaluation.origin in _GIVEN
 
 
-def _select_counting(every: Sequence[EvaluationView], verdicts: Verdicts) -> list[EvaluationView]:
+def _select_counting(
+    modules: Mapping[str, Module], every: Sequence[EvaluationView], verdicts: Verdicts
+) -> list[EvaluationView]:
     """Those that count, where some ran only under a tie that nothing explains: the others, which failed without it.
 
     But a relation with a factor (`d = 2*half`) is explained if a claim holds only with it: the claim writes it.
@@ -520,16 +522,21 @@ def _select_counting(every: Sequence[EvaluationView], verdicts: Verdicts) -> lis
         return list(every)
     untied = [each for each in every if each not in tied]
     failed = [each for each in untied if each.evaluation.failure is not None and each.evaluation.failure.requires]
-    if failed and any(_writes_relation(each, failed) for each in tied):
+    if failed and any(_writes_relation(modules, each, failed) for each in tied):
         verdicts.explained += [each.evaluation for each in failed]
         return [_as_written(each) for each in tied]
     return untied
 
 
-def _writes_relation(tied: EvaluationView, failed: Sequence[EvaluationView]) -> bool:
+def _writes_relation(modules: Mapping[str, Module], tied: EvaluationView, failed: Sequence[EvaluationView]) -> bool:
+    """Whether a claim holds only with the relations, and none has both sides of one, `(time, 2*series)`: two axes."""
     relations = [a for a in tied.assumptions if a.kind == "tie" and a.provenance == "invented"]
     if any(a.value.isalnum() or a.value.isidentifier() for a in relations):
         return False
+    for path, index in tied.results:
+        dims = {str(dim) for dim in parse_spec(modules[path].claims[index].spec).dims}
+        if any({a.subject, a.value} <= dims for a in relations):
+            return False
     holds = (key for key, result in tied.results.items() if result.good)
     return any((r := each.results.get(key)) is not None and r.bad is not None for key in holds for each in failed)
 
