@@ -266,6 +266,41 @@ def about_what_comes_in(inputs, emb_dim: int):
     # inputs: (batch, seq, emb_dim)
     return inputs.swapaxes(1, 2)    # (batch, seq, emb_dim) ~SC201
 ''',
+    # how many seeds there are is no seed: with none of them, whatever is made of them is empty, and fits everywhere
+    "seeds.py": """
+class Pooled(eqx.Module):
+    seeds: Float[Array, "n_seeds d"]
+    readout: eqx.nn.Linear
+
+    def __init__(self, d, d_out, n_seeds, n_classes, key):
+        self.seeds = jax.random.normal(key, (n_seeds, d))
+        self.readout = eqx.nn.Linear(n_seeds * d_out, n_classes, key=key)
+
+    def __call__(self, x: Float[Array, "n d"]) -> Float[Array, "n_classes"]: ~unreached
+        pooled = jax.nn.softmax(self.seeds @ x.T) @ x   # (n_seeds, d) ~unreached
+        return self.readout(pooled.ravel()) ~SC301
+""",
+    # one claim with both sides of a relation says that these are two axes, and no product of arguments is a feature
+    "sides.py": """
+class Masked(eqx.Module):
+    series: int
+
+    def features(self, x, mask):
+        # x: (time, series), mask: (time, series)
+        both = jnp.concatenate([x * mask, mask], axis=1)    # (time, 2*series)
+        return both                                         # (2*series, time) ~SC201
+
+    def __call__(self, x, mask):
+        # x: (time, series), mask: (time, series)
+        return self.features(x, mask)                       # (2*series, time) ~SC201
+
+def spread(draws: Float[Array, "chains s d"]) -> Float[Array, " d"]: ~SC203
+    return draws.reshape(-1, draws.shape[-1]).var(axis=1)
+
+def sample(start: Float[Array, " d"], chains: int, steps: int): ~unreached
+    draws: Float[Array, "chains steps d"] = jnp.zeros((chains, steps, 1)) + start ~unreached
+    return draws / spread(draws) ~SC305
+""",
     # a size that is a power of others stays one that an axis can have
     "powers.py": '''
 def along_the_grid(points):

@@ -41,7 +41,7 @@ _RULES = (
     (r"expan|factor|mult|ratio|growth|multiplier", 3, 7),
     (r"(num|n)_spatial_dims?$|^ndim$|^rank$", 2, 2),
     (r"(num|n)_?(dims|axes)$", 2, 2),
-    (r"seed", 0, 0),
+    (r"(?<!^n_)(?<!^num_)seed", 0, 0),
 )
 _COMPILED = tuple((re.compile(pattern, re.IGNORECASE), sizes) for pattern, *sizes in _RULES)
 _SIZE_LIKE = re.compile(
