@@ -25,7 +25,13 @@ from shapecheck.evaluate.inputs.trials.trial import CallSpec, SearchResult, Tria
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.further_runs import FurtherRuns
 from shapecheck.evaluate.search.size_search import MOST_TIES, SizeSearch, says_division
-from shapecheck.evaluate.search.suggest_ties import compared_integers, meets_inside, meets_itself, meets_product
+from shapecheck.evaluate.search.suggest_ties import (
+    compared_integers,
+    meets_inside,
+    meets_itself,
+    meets_product,
+    tells_product_apart,
+)
 from shapecheck.worker.messages.plans import EntryPlan
 
 _EMPTY = re.compile(r"(?<![\w.])0(?![\w.])")
@@ -116,7 +122,9 @@ class CodeErrors:
             return None
         if not self._is_one_place(failed) or not failed[0].place[0]:
             return None
-        if meets_product(failed) or meets_itself(failed[0]) or meets_inside(failed[0]) or self._follows_open(failed[0]):
+        if meets_product(failed) and not tells_product_apart(failed[0], self._call_spec.signature):
+            return None
+        if meets_itself(failed[0]) or meets_inside(failed[0]) or self._follows_open(failed[0]):
             return None
         is_error = self._fails_alike(failed[0]) and self._fails_complete(failed[0]) and self._fails_as_any(found)
         if not is_error or not self._fails_for_any_length(failed[0]) or self._fits_with_one(failed[0]):

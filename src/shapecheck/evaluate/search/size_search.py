@@ -155,11 +155,20 @@ class SizeSearch:
         nested = self._with_nested(tied)
         if nested is not None:
             return nested
-        if tied.trial.substitution == untied.trial.substitution:
-            return SearchResult(failed=tuple(failed))
-        # Explained ties have led further: what fails there is what fails.
-        again = (self._attempts.run(dataclasses.replace(tied.trial, variant=variant)) for variant in (0, 1, 2))
-        return SearchResult(failed=tuple(outcome for outcome in again if not outcome.ok) or (tied,))
+        if tied.trial.substitution != untied.trial.substitution:
+            # Explained ties have led further: what fails there is what fails.
+            return SearchResult(failed=self._failing_under(tied.trial) or (tied,))
+        of_fields = self._field_ties(untied) if len({each.place for each in failed}) > 1 else ()
+        if of_fields:  # and so it is where sizes that only some numbers have end a run elsewhere
+            again = self._failing_under(dataclasses.replace(untied.trial, substitution=Substitution(of_fields)))
+            if len(again) > 1 and len({each.place for each in again}) == 1:
+                return SearchResult(failed=again)
+        return SearchResult(failed=tuple(failed))
+
+    def _failing_under(self, trial: Trial) -> tuple[TrialOutcome, ...]:
+        """What fails of a trial with each of the usual numbers for what is free."""
+        again = (self._attempts.run(dataclasses.replace(trial, variant=variant)) for variant in (0, 1, 2))
+        return tuple(outcome for outcome in again if not outcome.ok)
 
     def _with_nested(self, failed: TrialOutcome) -> SearchResult | None:
         """What other sizes inside of made-up instances show, if with some of them it runs, or comes further."""
@@ -180,14 +189,19 @@ class SizeSearch:
 
         So have those that integers are called by which made-up arguments are made of: `init_flow(key, dim)`.
         """
-        bound_call = deepest.bound_call
-        shared = (*bound_call.fields, *bound_call.shared, *bound_call.made_integers()) if bound_call is not None else ()
-        ties = dict(deepest.trial.substitution.ties)
-        new = tuple((name, size) for name, size in dict(shared).items() if name not in ties)
-        if not new:
+        ties = self._field_ties(deepest)
+        if not ties:
             return deepest
-        found = self._attempts.run(dataclasses.replace(deepest.trial, substitution=Substitution((*ties.items(), *new))))
+        found = self._attempts.run(dataclasses.replace(deepest.trial, substitution=Substitution(ties)))
         return found if found.ok or self._is_further(found, deepest) else deepest
+
+    @staticmethod
+    def _field_ties(outcome: TrialOutcome) -> tuple[Tie, ...]:
+        """The ties of a run, and those of such names; nothing if there are none of these."""
+        bound_call, ties = outcome.bound_call, dict(outcome.trial.substitution.ties)
+        shared = (*bound_call.fields, *bound_call.shared, *bound_call.made_integers()) if bound_call is not None else ()
+        new = tuple((name, size) for name, size in dict(shared).items() if name not in ties)
+        return (*ties.items(), *new) if new else ()
 
     def _with_ties(self, outcome: TrialOutcome, admits: Callable[[Tie, TrialOutcome], bool]) -> TrialOutcome:
         """The run under the first ties that let it go to its end, or come to where it needs values; else the furthest.

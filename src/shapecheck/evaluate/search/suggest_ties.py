@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from shapecheck.evaluate.inputs.facts.namesakes import are_namesakes
 from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED, Size, UnknownSizeError, evaluate
+from shapecheck.evaluate.inputs.trials.ties import CallSignature
 from shapecheck.evaluate.inputs.trials.trial import TrialOutcome
 from shapecheck.evaluate.inputs.trials.written_relations import WrittenRelation
 from shapecheck.shapes import SymbolicDim, parse_spec
@@ -220,6 +221,26 @@ def meets_product(failed: Sequence[TrialOutcome]) -> bool:
         return True
     places = [*zip(*map(opposite_sizes, messages), strict=False)]
     return bool(places) and all(_is_product(failed, before, after) for before, after in places)
+
+
+def tells_product_apart(outcome: TrialOutcome, signature: CallSignature) -> bool:
+    """Whether one claim has both axes of which the sizes do not fit: a product of free sizes and one of the model's.
+
+    That of `(b*h*w, k)` is not k.
+    """
+    if outcome.failure is None or outcome.bound_call is None:
+        return False
+    sizes = outcome.bound_call.sizes()
+    free = {name: int(text) for name, text in sizes.chosen.items() if text.isdigit()}
+    for pair in opposite_sizes(outcome.failure.message):
+        for product, other in itertools.permutations(map(int, pair[:2])):
+            names = [*sizes.names_of(other), *(name for name, size in outcome.bound_call.held.items() if size == other)]
+            for claim in signature.claims:
+                own = free.keys() & claim - {*names}
+                parts = [free[name] for name in own if product % free[name] == 0]
+                if len(parts) > 1 and math.prod(parts) == product and any(name in claim for name in names):
+                    return True
+    return False
 
 
 def _is_product(failed: Sequence[TrialOutcome], before: tuple[str, ...], after: tuple[str, ...]) -> bool:

@@ -301,6 +301,40 @@ def sample(start: Float[Array, " d"], chains: int, steps: int): ~unreached
     draws: Float[Array, "chains steps d"] = jnp.zeros((chains, steps, 1)) + start ~unreached
     return draws / spread(draws) ~SC305
 """,
+    # a product of free sizes may be what a model was made for, unless one claim has both: then these are two axes
+    "flattened.py": """
+class Codes(eqx.Module):
+    book: Float[Array, "k z"]
+    counts: Float[Array, "k"]
+
+    def __init__(self, codes, width, key):
+        self.book = jax.random.normal(key, (codes, width))
+        self.counts = jnp.ones(codes)
+
+    def counted(self, z: Float[Array, "b h w z"]) -> Float[Array, "k"]:
+        flat: Float[Array, "b*h*w z"] = z.reshape(-1, z.shape[-1])
+        near: Float[Array, "b*h*w k"] = flat @ self.book.T
+        return self.counts + near.sum(axis=0)
+
+    def counted_otherwise(self, z: Float[Array, "b h w z"]) -> Float[Array, "k"]: ~unreached
+        flat: Float[Array, "b*h*w z"] = z.reshape(-1, z.shape[-1]) ~unreached
+        near: Float[Array, "b*h*w k"] = flat @ self.book.T ~unreached
+        return self.counts + near.sum(axis=1) ~SC301
+
+    def turned(self, z: Float[Array, "b h w z"]) -> Float[Array, "k"]: ~unreached
+        width = self.book.shape[1]
+        flat: Float[Array, "b*h*w z"] = z.reshape(width, -1) ~SC204
+        return self.counts + (flat @ self.book.T).sum(axis=0) ~SC301
+
+class OfPixels(eqx.Module):
+    layer: eqx.nn.Linear
+
+    def __init__(self, pixels, classes, key):
+        self.layer = eqx.nn.Linear(pixels, classes, key=key)
+
+    def __call__(self, image: Float[Array, "h w c"]) -> Float[Array, "classes"]: ~unreached
+        return self.layer(image.ravel()) ~SC302
+""",
     # a size that is a power of others stays one that an axis can have
     "powers.py": '''
 def along_the_grid(points):

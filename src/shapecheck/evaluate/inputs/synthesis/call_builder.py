@@ -443,6 +443,7 @@ class CallBuilder:
             run = self._runner(trial, conditions)
             runner = functools.partial(run, _and_use(invoke, later), *first)
             chosen = synthesis.integers.chosen
+            held = field_sizes(model, self.models.described) if model is not None else {}
             return BoundCall(
                 call=functools.partial(self._run_call, runner, args, kwargs),
                 later=synthesis.sources.later,
@@ -452,7 +453,8 @@ class CallBuilder:
                 lengths=frozenset(length for each in inventors for length in each.values.lengths),
                 assumptions=_inventions(inventors, assignment.tied_sizes()),
                 shared=assignment.shared_names(construction.assignment) if construction is not None else (),
-                fields=assignment.free_among(field_sizes(model, self.models.described)) if model is not None else (),
+                held=held,
+                fields=assignment.free_among(held),
                 apart=self._apart(),
                 options=sum((each.choices.options for each in inventors), start=Options()),
                 inner_specs=tuple(dict.fromkeys(assignment.inner_specs)),

@@ -60,12 +60,12 @@ class BoundCall:
     `chosen` are the sizes of its free names, `integers` those of its model and its arguments by name, `arguments` the
     names of the latter. `own` are the sizes of arrays that are given and stay, `lengths` those of made-up sequences.
     `assumptions` are what was made up; `shared` are ties of free names to the sizes that they had in the constructor,
-    `fields` to those that the class gives axes of its arrays by name, `options` what could be chosen otherwise.
-    `inner_specs` are those of arrays inside of its arguments that name dims of their own. `computed` are
-    the dims that follow from others, such as `n//2+1`, by the sizes that they have. `built` are the names that arrays
-    given to the constructor have, with their sizes. In `conditions` the call counts those that it decided, by place.
-    `defaults_replaced` tells whether integers inside of its arguments have other sizes than their defaults. `later` are
-    arguments that were made when models asked for them.
+    `held` are the sizes of the arrays of its class, by the names of their axes, `fields` those of free names, `options`
+    what could be chosen otherwise. `inner_specs` are those of arrays inside of its arguments that name dims of their
+    own. `computed` are the dims that follow from others, such as `n//2+1`, by the sizes that they have. `built` are the
+    names that arrays given to the constructor have, with their sizes. In `conditions` the call counts those that it
+    decided, by place. `defaults_replaced` tells whether integers inside of its arguments have other sizes than their
+    defaults. `later` are arguments that were made when models asked for them.
     """
 
     call: Callable[[], None]
@@ -76,6 +76,7 @@ class BoundCall:
     lengths: frozenset[int] = frozenset()
     assumptions: tuple[Assumption, ...] = ()
     shared: ChosenSizes = ()
+    held: Mapping[str, int] = field(default_factory=dict)
     fields: ChosenSizes = ()
     apart: Apart = Apart()
     options: Options = NO_OPTIONS
