@@ -13,7 +13,7 @@ import inspect
 import itertools
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from shapecheck.evaluate.inputs.facts.body_shapes import is_inside
@@ -98,6 +98,10 @@ class CallSignature:
         """Whether one claim names both, which are two."""
         every = itertools.chain(self._all(), self.records)
         return first != second and any(first in names and second in names for names in every)
+
+    def has_all(self, names: Collection[str]) -> bool:
+        """Whether one claim names all of these: they are axes of one array, and none is made of the others."""
+        return any(each.issuperset(names) for each in self._all())
 
     def uses(self, name: str) -> bool:
         """Whether some claim uses the name."""
@@ -210,7 +214,7 @@ def explain_tie(tie: Tie, signature: CallSignature, sizes: Sizes) -> Assumption:
     ):
         is_said = True  # a quotient that is written is one of sizes that can be divided
     others = {*_NAME.findall(text)} - {name}
-    if not is_said and len(others) > 1:
+    if not is_said and len(others) > 1 and not signature.has_all({name, *others}):
         # What is joined has the items of both, what is flattened those of all: no claim tells that from the name.
         return Assumption("tie", name, text, "alias")
     return Assumption("tie", name, text, "written" if is_said else "invented")
