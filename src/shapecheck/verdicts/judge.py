@@ -407,6 +407,8 @@ def _may_follow_from_others(shown: Sequence[tuple[EvaluationView, Mismatch]]) ->
     An author may mean that the one follows from the others, `total = left + right`. Nobody does of what the code gives
     to another axis, nor of a single integer in the place of another.
     """
+    if len({_size_at_fault(mismatch) for _, mismatch in shown}) == 1:
+        return False  # whatever integers are made up, it stays: it is written in the code
     return all(_is_unused(each, mismatch) for each, mismatch in shown) and any(
         size.isdigit() and size not in {known for _, known in (*each.evaluation.integers, *each.evaluation.sizes)}
         for each, mismatch in shown

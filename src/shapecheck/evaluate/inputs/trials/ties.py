@@ -173,11 +173,12 @@ class Sizes:
         chosen = {name: int(text) for name, text in self.chosen.items() if text.isdigit()}
         return {**integers, **self.integers, **chosen}
 
-    def is_product_of_argument(self, size: int) -> bool:
-        """Whether a size is that of an integer among the arguments and of another, as of what is flattened."""
-        others = {*self.by_name().values()}
-        factors = {self.integers[name] for name in self.arguments if self.integers.get(name, 0) > 1}
-        return any(size % factor == 0 and size // factor in others - {1, size} for factor in factors)
+    def factors_of(self, size: int) -> Iterator[tuple[str, str]]:
+        """The names of which the sizes have this product, one of them an integer among the arguments."""
+        factors = {name: self.integers[name] for name in self.arguments if self.integers.get(name, 0) > 1}
+        for (name, factor), (other, rest) in itertools.product(factors.items(), self.by_name().items()):
+            if name != other and factor * rest == size:
+                yield name, other
 
     def names_of(self, size: int) -> list[str]:
         """The integers of this size."""
@@ -264,7 +265,7 @@ def _to_size(name: str, size: int, signature: CallSignature, sizes: Sizes) -> As
     if not named and name in _variables_of_makers(signature.function):
         return Assumption("tie", name, shown, "written")
     is_alias = name in signature.features() and not list(_standing_beside(name, size, signature, sizes))
-    is_alias &= not sizes.is_product_of_argument(size)
+    is_alias &= not any(signature.has_all({name, *factors}) for factors in sizes.factors_of(size))
     return Assumption("tie", name, shown, "alias" if is_alias else "invented")
 
 
