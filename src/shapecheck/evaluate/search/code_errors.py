@@ -27,10 +27,10 @@ from shapecheck.evaluate.search.further_runs import FurtherRuns
 from shapecheck.evaluate.search.size_search import MOST_TIES, SizeSearch, says_division
 from shapecheck.evaluate.search.suggest_ties import (
     compared_integers,
+    has_product_beside,
     meets_inside,
     meets_itself,
     meets_product,
-    tells_product_apart,
 )
 from shapecheck.worker.messages.plans import EntryPlan
 
@@ -122,7 +122,7 @@ class CodeErrors:
             return None
         if not self._is_one_place(failed) or not failed[0].place[0]:
             return None
-        if meets_product(failed) and not tells_product_apart(failed[0], self._call_spec.signature):
+        if meets_product(failed) and not has_product_beside(failed[0], self._call_spec.signature):
             return None
         if meets_itself(failed[0]) or meets_inside(failed[0]) or self._follows_open(failed[0]):
             return None

@@ -223,7 +223,7 @@ def meets_product(failed: Sequence[TrialOutcome]) -> bool:
     return bool(places) and all(_is_product(failed, before, after) for before, after in places)
 
 
-def tells_product_apart(outcome: TrialOutcome, signature: CallSignature) -> bool:
+def has_product_beside(outcome: TrialOutcome, signature: CallSignature) -> bool:
     """Whether one claim has both axes of which the sizes do not fit: a product of free sizes and one of the model's.
 
     That of `(b*h*w, k)` is not k.
