@@ -938,6 +938,22 @@ PACKAGES = (
         origin="bb0065c3c2",
         checked=".",
     ),
+    Package(
+        name="jax-attention", repository="https://github.com/wrsturgeon/jax-attention", origin="7d43c58cd2", checked="."
+    ),
+    Package(name="moxe", repository="https://github.com/thiomajid/moxe", origin="a2ea63fe3b", checked="."),
+    Package(name="JAX-Wind", repository="https://github.com/moulin1024/JAX-Wind", origin="33d6eba895", checked="."),
+    Package(name="paramax", repository="https://github.com/danielward27/paramax", origin="a2f9df6527", checked="."),
+    Package(name="grl2-jax", repository="https://github.com/xlnwel/grl2-jax", origin="616f65a9dc", checked="."),
+    Package(
+        name="jax-gcm", repository="https://github.com/climate-analytics-lab/jax-gcm", origin="74d0156b6e", checked="."
+    ),
+    Package(name="robust_rl", repository="https://github.com/Jesperoka/robust_rl", origin="93415c29e2", checked="."),
+    Package(name="chemtrain", repository="https://github.com/tummfm/chemtrain", origin="9cad115c71", checked="."),
+    Package(name="S5", repository="https://github.com/kavorite/S5", origin="e70e9838ab", checked="."),
+    Package(name="JaxGP", repository="https://github.com/pipme/JaxGP", origin="47888144b2", checked="."),
+    Package(name="ncflow", repository="https://github.com/ddrous/ncflow", origin="8e7390d883", checked="."),
+    Package(name="jaxfne", repository="https://github.com/HNXJ/jaxfne", origin="0bb8711970", checked="."),
     Package(name="jaxkern", repository="https://github.com/IPL-UV/jaxkern", origin="f41d9dde70", checked="."),
     Package(
         name="JaxTransformer",
