@@ -38,8 +38,9 @@ def double(x):
 '''
 
 
-def files(folder: Path) -> dict[str, str]:
-    return {str(each.relative_to(folder)): each.read_text() for each in folder.rglob("*") if each.is_file()}
+def files(folder: Path) -> dict[str, tuple[str, int]]:
+    found = (each for each in folder.rglob("*") if each.is_file())
+    return {str(each.relative_to(folder)): (each.read_text(), each.stat().st_mode) for each in found}
 
 
 @pytest.fixture
@@ -71,6 +72,9 @@ def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         'open("OUTSIDE/kept.txt", "a").write("more")',
         'shutil.rmtree("OUTSIDE")',
         'os.rename("OUTSIDE/kept.txt", "OUTSIDE/lost.txt")',
+        'os.chmod("results/kept.txt", 0)',
+        'os.unlink("kept.txt", dir_fd=os.open("results", os.O_RDONLY))',
+        'shutil.move("results/kept.txt", "results/moved.txt")',
         'subprocess.run(["touch", "made.txt"])',
     ],
 )

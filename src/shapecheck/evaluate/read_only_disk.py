@@ -24,16 +24,23 @@ from shapecheck.evaluate.limits import ReadOnlyError
 
 _TEMPORARY = tempfile.gettempdir()
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-# Which arguments of an event name what is changed: the entry itself, whatever it may link to.
+_NO_FOLDER = 99  # beyond all arguments
+# Which arguments of an event name what is changed: the entry itself, whatever it may link to; and the folder from which
+# a relative name counts, as a descriptor, which the events of some versions lack.
 _CHANGED = {
-    "os.link": (1,),
-    "os.mkdir": (0,),
-    "os.remove": (0,),
-    "os.rename": (0, 1),
-    "os.rmdir": (0,),
-    "os.symlink": (1,),
-    "os.truncate": (0,),
-    "shutil.rmtree": (0,),  # beneath it, what is removed is named by descriptors
+    "os.chmod": ((0, 2),),
+    "os.chown": ((0, 3),),
+    "os.link": ((1, 3),),
+    "os.mkdir": ((0, 2),),
+    "os.remove": ((0, 1),),
+    "os.removexattr": ((0, _NO_FOLDER),),
+    "os.rename": ((0, 2), (1, 3)),
+    "os.rmdir": ((0, 1),),
+    "os.setxattr": ((0, _NO_FOLDER),),
+    "os.symlink": ((1, 2),),
+    "os.truncate": ((0, _NO_FOLDER),),
+    "os.utime": ((0, 3),),
+    "shutil.rmtree": ((0, 1),),
 }
 _MAKING = frozenset({("os.mkdir", 0), ("os.link", 1), ("os.symlink", 1), ("os.rename", 1)})
 _COMPILED = "__pycache__"
@@ -88,8 +95,9 @@ class _Guard:
             if isinstance(flags, int) and flags & _WRITING:
                 self._require_writable(limits, path, makes=bool(flags & os.O_CREAT), follow=True)
         else:
-            for index in _CHANGED[event]:
-                self._require_writable(limits, arguments[index], makes=(event, index) in _MAKING, follow=False)
+            for index, folder in _CHANGED[event]:
+                path = _in_folder(arguments[index], *arguments[folder : folder + 1])
+                self._require_writable(limits, path, makes=(event, index) in _MAKING, follow=False)
 
     def _require_writable(self, limits: WriteLimits, path: object, *, makes: bool, follow: bool) -> None:
         if not isinstance(path, (str, bytes, os.PathLike)):  # a descriptor, which was opened before
@@ -111,6 +119,16 @@ class _Guard:
 
 
 _GUARD = _Guard()
+
+
+def _in_folder(path: object, descriptor: object = None) -> object:
+    """A path with the folder that a descriptor stands for in front; as it is if there is none, or nobody knows it."""
+    if not isinstance(descriptor, int) or descriptor < 0 or not isinstance(path, (str, bytes, os.PathLike)):
+        return path
+    try:
+        return os.path.join(os.readlink(f"/proc/self/fd/{descriptor}"), os.fsdecode(path))
+    except OSError:  # not on Linux
+        return path
 
 
 @contextlib.contextmanager
