@@ -623,15 +623,17 @@ def test_claims(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("group", [False, True], ids=["one process", "process group"])
-def test_control_c_leaves_no_worker_behind(group: bool, tmp_path: Path) -> None:
+def test_control_c_leaves_no_worker_behind(
+    group: bool, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """A terminal sends the signal to the whole group, an editor to one process."""
-    slow = "import os, time\nopen('pid', 'w').write(str(os.getpid()))\ntime.sleep(60)\n"
+    pid = tmp_path_factory.mktemp("worker") / "pid"
+    slow = f"import os, time\nopen({str(pid)!r}, 'w').write(str(os.getpid()))\ntime.sleep(60)\n"
     (tmp_path / "model.py").write_text(MODEL + slow)
     command = [sys.executable, "-m", "shapecheck", "model.py"]
     process = subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    pid = tmp_path / "pid"
     deadline = time.monotonic() + 30
     while not (pid.exists() and pid.read_text()) and time.monotonic() < deadline:
         time.sleep(0.05)
