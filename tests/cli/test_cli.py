@@ -622,6 +622,15 @@ def test_claims(tmp_path: Path) -> None:
     assert [set(claim) for claim in document["claims"]] == [keys] * 3
 
 
+def test_a_file_of_the_name_of_a_library_s_module_runs_in_the_worker_alone(tmp_path: Path) -> None:
+    (tmp_path / "code.py").write_text("raise SystemExit('imported')\n")
+    (tmp_path / "rich.py").write_text("raise SystemExit('imported')\n")
+    (tmp_path / "model.py").write_text(MODEL)
+    code, out, _ = real(tmp_path, "claims", "model.py")
+    assert code == 0
+    assert "annotation x: Float[batch d]\n" in out
+
+
 @pytest.mark.parametrize("group", [False, True], ids=["one process", "process group"])
 def test_control_c_leaves_no_worker_behind(
     group: bool, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory

@@ -40,16 +40,22 @@ def double(x):
 
 def files(folder: Path) -> dict[str, tuple[str, int]]:
     found = (each for each in folder.rglob("*") if each.is_file())
-    return {str(each.relative_to(folder)): (each.read_text(), each.stat().st_mode) for each in found}
+    return {
+        str(each.relative_to(folder)): (each.read_text(), each.stat().st_mode)
+        for each in found
+        if each.suffix != ".pyc"
+    }
 
 
 @pytest.fixture
 def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     home = tmp_path / "home"
     outside = tmp_path / "outside"
-    for each in (home / "results", outside):
+    for each in (home / "results", home / "__pycache__", outside):
         each.mkdir(parents=True)
         (each / "kept.txt").write_text("precious")
+    (home / "kept.txt").write_text("precious")
+    (home / "kept.db").write_text("")
     monkeypatch.chdir(home)
 
     def run(text: str):
@@ -72,7 +78,13 @@ def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         'open("OUTSIDE/kept.txt", "a").write("more")',
         'shutil.rmtree("OUTSIDE")',
         'os.rename("OUTSIDE/kept.txt", "OUTSIDE/lost.txt")',
-        'os.chmod("results/kept.txt", 0)',
+        'os.chmod("kept.txt", 0)',
+        'os.truncate("kept.txt", 0)',
+        'Path("kept.txt").touch()',
+        'shutil.rmtree("__pycache__")',
+        'open("__pycache__/kept.txt", "w").write("lost")',
+        'os.link("OUTSIDE/kept.txt", "own.txt"); open("own.txt", "w").write("lost")',
+        'import sqlite3; sqlite3.connect("kept.db").execute("create table t(a)")',
         'os.unlink("kept.txt", dir_fd=os.open("results", os.O_RDONLY))',
         'shutil.move("results/kept.txt", "results/moved.txt")',
         'subprocess.run(["touch", "made.txt"])',

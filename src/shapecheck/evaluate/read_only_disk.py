@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -25,12 +26,12 @@ from shapecheck.evaluate.limits import ReadOnlyError
 _TEMPORARY = tempfile.gettempdir()
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _NO_FOLDER = 99  # beyond all arguments
-# Which arguments of an event name what is changed: the entry itself, whatever it may link to; and the folder from which
-# a relative name counts, as a descriptor, which the events of some versions lack.
+# Which arguments of an event name what is changed, and the folder from which a relative name counts: a descriptor,
+# which the events of some versions lack. What a hard link is made to is changed through that.
 _CHANGED = {
     "os.chmod": ((0, 2),),
     "os.chown": ((0, 3),),
-    "os.link": ((1, 3),),
+    "os.link": ((0, 2), (1, 3)),
     "os.mkdir": ((0, 2),),
     "os.remove": ((0, 1),),
     "os.removexattr": ((0, _NO_FOLDER),),
@@ -41,9 +42,14 @@ _CHANGED = {
     "os.truncate": ((0, _NO_FOLDER),),
     "os.utime": ((0, 3),),
     "shutil.rmtree": ((0, 1),),
+    "sqlite3.connect": ((0, _NO_FOLDER),),
 }
-_MAKING = frozenset({("os.mkdir", 0), ("os.link", 1), ("os.symlink", 1), ("os.rename", 1)})
+_FOLLOWING = frozenset(  # what is changed is what a name links to, else the entry itself
+    {"os.chmod", "os.chown", "os.removexattr", "os.setxattr", "os.truncate", "os.utime", "sqlite3.connect"}
+)
+_MAKING = frozenset({("os.mkdir", 0), ("os.link", 1), ("os.symlink", 1), ("os.rename", 1), ("sqlite3.connect", 0)})
 _COMPILED = "__pycache__"
+_COMPILED_FILE = re.compile(r"\.(?:pyc|nbi|nbc)\b")  # Python's, and Numba's
 # Events by which code reaches other processes, and other machines.
 _REACHING = frozenset(
     {"os.exec", "os.fork", "os.forkpty", "os.kill", "os.posix_spawn", "os.spawn", "os.system", "pty.spawn"}
@@ -92,20 +98,23 @@ class _Guard:
             return
         if event == "open":
             path, _, flags = arguments
-            if isinstance(flags, int) and flags & _WRITING:
+            if isinstance(flags, int) and flags & _WRITING and not _is_compiled(path):
                 self._require_writable(limits, path, makes=bool(flags & os.O_CREAT), follow=True)
         else:
             for index, folder in _CHANGED[event]:
                 path = _in_folder(arguments[index], *arguments[folder : folder + 1])
-                self._require_writable(limits, path, makes=(event, index) in _MAKING, follow=False)
+                makes, follow = (event, index) in _MAKING, event in _FOLLOWING
+                if event != "shutil.rmtree" and _is_compiled(path):
+                    continue
+                self._require_writable(limits, path, makes=makes, follow=follow)
 
     def _require_writable(self, limits: WriteLimits, path: object, *, makes: bool, follow: bool) -> None:
         if not isinstance(path, (str, bytes, os.PathLike)):  # a descriptor, which was opened before
             return
         name = os.fsdecode(path)
-        folder, last = os.path.split(os.path.abspath(name))
-        if _COMPILED in (last, os.path.basename(folder)):
+        if name in ("", ":memory:"):
             return
+        folder, last = os.path.split(os.path.abspath(name))
         real = os.path.realpath(name) if follow else os.path.join(os.path.realpath(folder), last)
         real = os.path.join(real, "")  # a file without a name is opened by that of its folder (O_TMPFILE)
         if real.startswith((*limits.scratch, *limits.made)):
@@ -119,6 +128,14 @@ class _Guard:
 
 
 _GUARD = _Guard()
+
+
+def _is_compiled(path: object) -> bool:
+    """Whether a path is that of a compiled module, or of the folder that these are in."""
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        return False
+    folder, last = os.path.split(os.fsdecode(path))
+    return last == _COMPILED or (os.path.basename(folder) == _COMPILED and bool(_COMPILED_FILE.search(last)))
 
 
 def _in_folder(path: object, descriptor: object = None) -> object:
