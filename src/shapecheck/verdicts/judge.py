@@ -263,7 +263,7 @@ def _verdict(
             verdicts.unknown.setdefault(key, OTHER_INTEGERS.format(size=mismatch.bound[0].source))
             continue
         if _is_in_other_words(module, key, pairs):
-            verdicts.unknown.setdefault(key, OTHER_WORDS.format(size=mismatch.bound[0].source))
+            verdicts.unknown.setdefault(key, OTHER_WORDS.format(size=" or ".join(b.source for b in mismatch.bound)))
             continue
         about = (
             "dim" if mismatch.reason == "dim" and not is_written else "dtype" if mismatch.reason == "dtype" else about
@@ -428,7 +428,7 @@ def _is_unused(each: EvaluationView, mismatch: Mismatch) -> bool:
 
 
 def _is_in_other_words(module: Module, key: ClaimKey, shown: Sequence[tuple[EvaluationView, Mismatch]]) -> bool:
-    """Whether a text that has a name of its own for each axis of an argument gives one of them that of an integer.
+    """Whether a text that has a name of its own for each axis of an argument gives some of them those of integers.
 
     The axis is as long as the caller likes, and nothing says that callers pass another length than the integer: of
     `# (batch, emb_dim)` behind `n, d = x.shape`, with `self.emb_dim`, each name may be that of the same axis.
@@ -442,8 +442,8 @@ def _is_in_other_words(module: Module, key: ClaimKey, shown: Sequence[tuple[Eval
         names = {size: name for name, size in each.evaluation.sizes}
         if mismatch.reason != "dim" or not len(dims) == len(shape) == len(set(shape)) > 1:
             return False
-        if len(mismatch.bound) != 1 or mismatch.bound[0].line is not None:
-            return False  # another name means something already, or the one that does not fit comes from a claim
+        if not mismatch.bound or any(bound.line is not None or bound.size in shape for bound in mismatch.bound):
+            return False  # some name means an axis already, or what does not fit comes from a claim
         pairs = zip(dims, shape, strict=True)
         if not all(isinstance(dim, NamedDim) and names.get(size, dim.name) != dim.name for dim, size in pairs):
             return False
