@@ -177,7 +177,7 @@ def read_only(
 
 @contextlib.contextmanager
 def writable() -> Iterator[None]:
-    """Lift the guard, for what the checker itself writes where the user said so."""
+    """Lift the guard, for what the checker itself writes."""
     before, _GUARD.limits = _GUARD.limits, None
     try:
         yield

@@ -13,6 +13,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from shapecheck.evaluate.read_only_disk import writable
+
 _PREFIX = "shapecheck-"
 _NAME = re.compile(_PREFIX + r"(?P<pid>\d+)-(?P<begin>\d*)-")
 
@@ -20,13 +22,18 @@ _NAME = re.compile(_PREFIX + r"(?P<pid>\d+)-(?P<begin>\d*)-")
 @contextlib.contextmanager
 def scratch_folder() -> Iterator[str]:
     """A folder for what a run writes, gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix=_own_prefix(), ignore_cleanup_errors=True) as folder:
+    folder = lasting_folder()
+    try:
         yield folder
+    finally:
+        with writable():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def lasting_folder() -> str:
     """A folder for what this process writes as long as it lives: it goes with the first sweep thereafter."""
-    return tempfile.mkdtemp(prefix=_own_prefix())
+    with writable():
+        return tempfile.mkdtemp(prefix=_own_prefix())
 
 
 def _own_prefix() -> str:
@@ -72,9 +79,10 @@ def _begin(pid: int) -> str:
 
 def playground(home: str, folder: str) -> str:
     """Make `folder` look like `home`, by links: code reads what it knows there, and writes beside it."""
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    for entry in os.scandir(home):
-        link = Path(folder, entry.name)
-        if not link.is_symlink():
-            link.symlink_to(entry.path)
+    with writable():
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        for entry in os.scandir(home):
+            link = Path(folder, entry.name)
+            if not link.is_symlink():
+                link.symlink_to(entry.path)
     return folder
