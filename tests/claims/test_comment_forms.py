@@ -99,6 +99,30 @@ def test_further_down_labels_name_a_parameter_that_is_still_what_was_passed(
     assert ("[n d]: param x" in described(source)) == is_parameter
 
 
+@pytest.mark.parametrize(
+    ("comment", "code", "is_parameter"),
+    [
+        ("x: (n, d)", "y = g(x)", True),
+        ("x: (n, d).", "y = jnp.exp(x)", True),
+        ("x: (n, d), averaged over the batch", "y = g(x)", False),
+        ("x: (n, d)", "y = x.mean(0)", False),
+        ("x: (n, d)", "y = jnp.swapaxes(x, 0, 1)", False),
+        ("x: (n, d)", "y = x[0]", False),
+    ],
+)
+def test_further_down_a_comment_may_tell_of_what_is_made_of_a_parameter(
+    comment: str, code: str, is_parameter: bool, described: Describe
+) -> None:
+    source = f"def f(x):\n    assert x.ndim == 2\n    # {comment}\n    {code}\n    return y\n"
+    assert ("[n d]: param x" in described(source)) == is_parameter
+
+
+def test_a_parameter_that_an_inner_function_binds_is_not_what_was_passed(described: Describe) -> None:
+    turn = "    def turn():\n        nonlocal x\n        x = x.T\n    turn()\n"
+    source = f"def f(x):\n{turn}    # x: (n, d)\n    return g(x)\n"
+    assert "[n d]: param x" not in described(source)
+
+
 def test_in_a_branch_a_label_names_what_comes_there(described: Describe) -> None:
     source = "def f(x, flat):\n    if flat:\n        # x: (n, d)\n        y = g(x)\n    return y\n"
     assert not any("param" in claim for claim in described(source))

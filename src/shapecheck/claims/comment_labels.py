@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import math
 import re
 from collections.abc import Sequence
@@ -19,6 +20,11 @@ _OF_NUMBERS = re.compile(
     r"shape|size|stride|pad|kernel|dilat|window|dims|ax[ei]s|range|bound|limit|resol|ratio|grid|factor|perm|order|indices"
 )
 _ENDS = (ast.Return, ast.Yield, ast.YieldFrom)
+# What gives an array other axes than it has.
+_RESHAPING = re.compile(
+    r"T|all|any|argmax|argmin|diagonal|dot|expand_dims|flatten|matmul|max|mean|min|moveaxis|mT|pad|prod|ravel|rearrange|"
+    r"reduce|repeat|reshape|rollaxis|squeeze|std|sum|swapaxes|take|tile|trace|transpose|var"
+)
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -28,6 +34,7 @@ class CommentLabels:
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
         self._ends: dict[int, float] = {}
+        self._nonlocal: dict[int, frozenset[str]] = {}
 
     def find_variables(
         self, comment: Comment, segment: Segment, placed: PlacedStatement, targets: Sequence[CommentTarget]
@@ -36,14 +43,14 @@ class CommentLabels:
         if not segment.labels or (segment.prose and not segment.colon):
             return None
         if segment.generic and not (
-            self.begins(placed) and all(self._is_argument(label, placed) for label in segment.labels)
+            self.begins(placed) and all(self._is_argument(label, placed, segment) for label in segment.labels)
         ):
             return None  # a parameter may be called `returns`, too
         if segment.arrow:
             return None  # `x: (a) -> (b)` and `x (a) -> (b)` tell what becomes of x
         if any(re.search(rf"""(['"]){re.escape(label)}\1\s*:""", comment.text) for label in segment.labels):
             return None  # `'k': (b, t)` is an entry, and no variable
-        found = [self._variable(comment, label, placed, targets) for label in segment.labels]
+        found = [self._variable(comment, label, segment, placed, targets) for label in segment.labels]
         visible = [target for target in found if target is not None]
         return visible if len(visible) == len(found) else None
 
@@ -72,16 +79,21 @@ class CommentLabels:
         return target.name in with_default
 
     def _variable(
-        self, comment: Comment, label: str, placed: PlacedStatement, targets: Sequence[CommentTarget]
+        self,
+        comment: Comment,
+        label: str,
+        segment: Segment,
+        placed: PlacedStatement,
+        targets: Sequence[CommentTarget],
     ) -> CommentTarget | None:
         """The variable, parameter or field of this name that is meant beside or above a statement."""
         above = comment.own_line and placed.node.lineno > comment.line
         for target in targets[:1]:
             for candidate in (target, *target.elements):
-                if above and self._is_argument(label, placed):
+                if above and self._is_argument(label, placed, segment):
                     break  # above `b, t = x.shape`, which tells of x as well
                 if candidate.name == label and candidate.places:
-                    return self._or_before(candidate, placed) if above else candidate
+                    return self._or_before(candidate, segment, placed) if above else candidate
         if isinstance(placed.node, Function):
             inner = self.tables.scope_of[placed.node.lineno, placed.node.col_offset]
             if label in self.tables.scopes[inner].parameters:
@@ -102,24 +114,24 @@ class CommentLabels:
         if not self._is_variable(scope, label):
             return None
         own = ast.Name(label, ast.Load())  # above `return h, c` a comment may tell of c alone
-        place = self._place(scope, label, placed, above=above)
+        place = self._place(scope, label, segment, placed, above=above)
         returned = [value_place(scope, each, label, placed.loop) for each in _returned_of(placed.node, label)]
         places = (*returned, place) if len(returned) == 1 and not above else (place,)
         return CommentTarget(scope=scope, name=label, places=places, statement=placed, part=own)
 
-    def _is_argument(self, label: str, placed: PlacedStatement) -> bool:
+    def _is_argument(self, label: str, placed: PlacedStatement, segment: Segment) -> bool:
         """Whether a variable is a parameter as it came, at a statement of a function which leaves it so."""
         scope = self.tables.function_scope(placed.scope)
         is_own = label in self.tables.scopes[scope].parameters
-        return is_own and self._is_as_given(label, placed) and not self.tables.assigns(placed, label)
+        return is_own and self._is_as_given(label, placed, segment) and not self.tables.assigns(placed, label)
 
-    def _place(self, scope: int, label: str, placed: PlacedStatement, *, above: bool) -> SiteKey:
+    def _place(self, scope: int, label: str, segment: Segment, placed: PlacedStatement, *, above: bool) -> SiteKey:
         """Where to read a variable that is none of the statement's targets."""
         when: When = "before" if above or placed.compound or isinstance(placed.node, _LEAVES) else "after"
-        if when == "before" and label in self.tables.scopes[scope].parameters and self._is_as_given(label, placed):
-            return SiteKey(
-                kind="param", scope=scope, position=None, name=label
-            )  # so that it describes what the function takes
+        is_own = label in self.tables.scopes[scope].parameters
+        if when == "before" and is_own and self._is_as_given(label, placed, segment):
+            # It describes what the function takes.
+            return SiteKey(kind="param", scope=scope, position=None, name=label)
         if when == "before" and not self._has_value(scope, label, placed):
             later = self.tables.next_assignment(scope, label, placed.place - 1)
             if later is not None:
@@ -135,14 +147,19 @@ class CommentLabels:
                 return False
         return bool(body)
 
-    def _is_as_given(self, parameter: str, placed: PlacedStatement) -> bool:
-        """Whether a call that does not fail comes to this statement, and the parameter is there what was passed."""
+    def _is_as_given(self, parameter: str, placed: PlacedStatement, segment: Segment) -> bool:
+        """Whether a call that does not fail comes to this statement, and the parameter is there what was passed.
+
+        Further down a comment may also tell of what the statement makes of it, `x: (t, d), averaged over the batch`.
+        """
         scope = self.tables.function_scope(placed.scope)
         node = self.tables.nodes[scope]
         if not isinstance(node, Function) or placed.block != self.tables.by_node[node.body[0]].block:
             return False
-        if _takes_item(placed.node, parameter) and not self.begins(placed):
-            return False  # it may tell of the item
+        if not self.begins(placed) and (segment.tail.strip(" .") or _makes_part(placed.node, parameter)):
+            return False
+        if parameter in self._bound_inside(scope, node):
+            return False
         bound = self.tables.assignments(scope, parameter)
         return placed.node.lineno <= self._first_end(scope, node) and (not bound or bound[0] >= placed.place)
 
@@ -153,14 +170,21 @@ class CommentLabels:
             self._ends[scope] = min(ends, default=math.inf)
         return self._ends[scope]
 
-    def _or_before(self, target: CommentTarget, placed: PlacedStatement) -> CommentTarget:
+    def _bound_inside(self, scope: int, function: Function) -> frozenset[str]:
+        """The variables that inner functions bind, `nonlocal` there."""
+        if scope not in self._nonlocal:
+            inner = (each.names for each in ast.walk(function) if isinstance(each, ast.Nonlocal))
+            self._nonlocal[scope] = frozenset(itertools.chain.from_iterable(inner))
+        return self._nonlocal[scope]
+
+    def _or_before(self, target: CommentTarget, segment: Segment, placed: PlacedStatement) -> CommentTarget:
         """Above `x = f(x)` a comment that names x may also speak of what goes in."""
         scope = self.tables.function_scope(placed.scope)
         if target.places[0].kind == "field" or not self._has_value(scope, target.name, placed):
             return target
         if not self._is_variable(scope, target.name):
             return target
-        before = self._place(scope, target.name, placed, above=True)
+        before = self._place(scope, target.name, segment, placed, above=True)
         return replace(target, places=(*target.places, before))
 
     def _is_variable(self, scope: int, label: str) -> bool:
@@ -188,10 +212,22 @@ def _returned_of(node: ast.stmt, label: str) -> list[ast.expr]:
     return found
 
 
-def _takes_item(node: ast.stmt, label: str) -> bool:
-    """Whether a statement takes something out of a variable: `table[d]`."""
-    taken = (each.value for each in ast.walk(node) if isinstance(each, ast.Subscript))
-    return any(isinstance(value, ast.Name) and value.id == label for value in taken)
+def _makes_part(node: ast.stmt, label: str) -> bool:
+    """Whether a statement makes another shape of a variable: `table[d]`, `x.mean(0)`, `jnp.swapaxes(x, 0, 1)`."""
+    for each in ast.walk(node):
+        if isinstance(each, ast.Subscript) and _is_name(each.value, label):
+            return True
+        if isinstance(each, ast.Attribute) and _is_name(each.value, label) and _RESHAPING.fullmatch(each.attr):
+            return True
+        if isinstance(each, ast.Call) and each.args and _is_name(each.args[0], label):
+            called = each.func.attr if isinstance(each.func, ast.Attribute) else ""
+            if _RESHAPING.fullmatch(called):
+                return True
+    return False
+
+
+def _is_name(node: ast.expr, label: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == label
 
 
 def _does_nothing(node: ast.stmt) -> bool:

@@ -5,8 +5,10 @@ arguments that are made up, may change only what it has made itself there: nobod
 The latter, and what is there to be read, reaches no other process and no other machine. Python's own files of compiled
 modules may be written by whatever imports.
 
-What Python opens, makes, moves or removes is caught, by an audit hook (PEP 578). What a library written in C does by
-itself is not.
+What Python opens, makes, moves or removes is caught, by an audit hook (PEP 578). Not caught are what a library written
+in C does by itself; pipes and devices (`os.mkfifo`, `os.mknod`) and what `os.open` opens below a descriptor, of which
+the hook hears nothing or too little; changes by a descriptor that was open before; processes of `multiprocessing`'s
+"spawn"; and what threads and exit handlers do after the body.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import os
 import re
 import sys
 import tempfile
+import urllib.parse
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NoReturn
@@ -42,12 +45,11 @@ _CHANGED = {
     "os.truncate": ((0, _NO_FOLDER),),
     "os.utime": ((0, 3),),
     "shutil.rmtree": ((0, 1),),
-    "sqlite3.connect": ((0, _NO_FOLDER),),
 }
 _FOLLOWING = frozenset(  # what is changed is what a name links to, else the entry itself
-    {"os.chmod", "os.chown", "os.removexattr", "os.setxattr", "os.truncate", "os.utime", "sqlite3.connect"}
+    {"os.chmod", "os.chown", "os.removexattr", "os.setxattr", "os.truncate", "os.utime"}
 )
-_MAKING = frozenset({("os.mkdir", 0), ("os.link", 1), ("os.symlink", 1), ("os.rename", 1), ("sqlite3.connect", 0)})
+_MAKING = frozenset({("os.mkdir", 0), ("os.link", 1), ("os.symlink", 1), ("os.rename", 1)})
 _COMPILED = "__pycache__"
 _COMPILED_FILE = re.compile(r"\.(?:pyc|nbi|nbc)\b")  # Python's, and Numba's
 # Events by which code reaches other processes, and other machines.
@@ -94,12 +96,14 @@ class _Guard:
             return
         if limits.alone and event in _REACHING:
             raise ReadOnlyError(errno.EPERM, "What is only shown or made up reaches no other process or machine", event)
-        if not (event == "open" or event in _CHANGED):
+        if not (event in ("open", "sqlite3.connect") or event in _CHANGED):
             return
         if event == "open":
             path, _, flags = arguments
-            if isinstance(flags, int) and flags & _WRITING and not _is_compiled(path):
+            if isinstance(flags, int) and flags & _WRITING and not _is_compiled(path) and not _is_folder(path):
                 self._require_writable(limits, path, makes=bool(flags & os.O_CREAT), follow=True)
+        elif event == "sqlite3.connect":
+            self._require_writable(limits, _written_database(arguments[0]), makes=True, follow=True)
         else:
             for index, folder in _CHANGED[event]:
                 path = _in_folder(arguments[index], *arguments[folder : folder + 1])
@@ -116,7 +120,7 @@ class _Guard:
             return
         folder, last = os.path.split(os.path.abspath(name))
         real = os.path.realpath(name) if follow else os.path.join(os.path.realpath(folder), last)
-        real = os.path.join(real, "")  # a file without a name is opened by that of its folder (O_TMPFILE)
+        real = os.path.join(real, "")  # a folder is inside of itself
         if real.startswith((*limits.scratch, *limits.made)):
             return
         if not real.startswith(self.temporary) or real.startswith(limits.project):
@@ -136,6 +140,32 @@ def _is_compiled(path: object) -> bool:
         return False
     folder, last = os.path.split(os.fsdecode(path))
     return last == _COMPILED or (os.path.basename(folder) == _COMPILED and bool(_COMPILED_FILE.search(last)))
+
+
+def _is_folder(path: object) -> bool:
+    """Whether a folder is opened: nothing is written to it but a file without a name, `tempfile.TemporaryFile`'s."""
+    return isinstance(path, (str, bytes, os.PathLike)) and os.path.isdir(path)
+
+
+def _written_database(name: object) -> object:
+    """The path of a database that SQLite may write to, "" for none: what is connected to may be a URI.
+
+    Sources:
+        https://www.sqlite.org/uri.html
+    """
+    if not isinstance(name, (str, bytes, os.PathLike)) or not os.fsdecode(name).startswith("file:"):
+        return name
+    uri = urllib.parse.urlsplit(os.fsdecode(name))
+    options = dict(urllib.parse.parse_qsl(uri.query))
+    if options.get("mode") in ("ro", "memory") or options.get("immutable", "0").lower() not in (
+        "0",
+        "no",
+        "false",
+        "off",
+    ):
+        return ""
+    path = urllib.parse.unquote(uri.path)
+    return path if path.strip(":") != "memory" else ""
 
 
 def _in_folder(path: object, descriptor: object = None) -> object:

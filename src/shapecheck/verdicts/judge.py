@@ -23,7 +23,7 @@ from shapecheck.model import (
 from shapecheck.model.assumption import KEEPS_NO_AXIS, NUMBER, ON_PATH, is_of_stacks, without_numbers, without_varied
 from shapecheck.shapes import FixedDim, NamedDim, Spec, parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
-from shapecheck.verdicts.claim_outcome import Mismatch
+from shapecheck.verdicts.claim_outcome import BoundSize, Mismatch
 from shapecheck.verdicts.evaluation_results import MADE_UP, ClaimKey, Result, ends_at_claim, evaluate
 
 SOME_PATHS = "seen on {seen}: {missing} never ran"
@@ -259,8 +259,9 @@ def _verdict(
             pairs = shown
         if _is_number_of_parameter(module, key, pairs):
             continue
-        if mismatch.reason == "dim" and _may_follow_from_others(pairs):
-            verdicts.unknown.setdefault(key, OTHER_INTEGERS.format(size=mismatch.bound[0].source))
+        spec = parse_spec(module.claims[key[1]].spec)
+        if mismatch.reason == "dim" and (unused := _unused_source(spec, pairs)):
+            verdicts.unknown.setdefault(key, OTHER_INTEGERS.format(size=unused))
             continue
         if _is_in_other_words(module, key, pairs):
             verdicts.unknown.setdefault(key, OTHER_WORDS.format(size=" or ".join(b.source for b in mismatch.bound)))
@@ -268,7 +269,6 @@ def _verdict(
         about = (
             "dim" if mismatch.reason == "dim" and not is_written else "dtype" if mismatch.reason == "dtype" else about
         )
-        spec = parse_spec(module.claims[key[1]].spec)
         if proves(
             [
                 without_numbers(each.assumptions) if _owes_no_number(each, m, spec) else each.assumptions
@@ -401,30 +401,37 @@ def _is_number_of_parameter(module: Module, key: ClaimKey, shown: Sequence[tuple
     return is_number and any(_NAMELESS.fullmatch(_size_at_fault(mismatch)) for _, mismatch in shown)
 
 
-def _may_follow_from_others(shown: Sequence[tuple[EvaluationView, Mismatch]]) -> bool:
-    """Whether a claim gives an axis an integer that was made up, and it has a size made of others, `2 * half`.
+def _unused_source(spec: Spec, shown: Sequence[tuple[EvaluationView, Mismatch]]) -> str:
+    """The integer that a claim gives an axis, if it was made up and the axis has a size made of others, `2 * half`.
 
     An author may mean that the one follows from the others, `total = left + right`. Nobody does of what the code gives
     to another axis, nor of a single integer in the place of another.
     """
-    if len({_size_at_fault(mismatch) for _, mismatch in shown}) == 1:
-        return False  # whatever integers are made up, it stays: it is written in the code
-    return all(_is_unused(each, mismatch) for each, mismatch in shown) and any(
+    sizes = {_size_at_fault(mismatch) for _, mismatch in shown}
+    if len(shown) > 1 and len(sizes) == 1:
+        return ""  # whatever integers are made up, it stays: it is written in the code
+    unused = [_unused_integer(each, mismatch, spec) for each, mismatch in shown]
+    made_of_others = (
         size.isdigit() and size not in {known for _, known in (*each.evaluation.integers, *each.evaluation.sizes)}
         for each, mismatch in shown
         if (size := _size_at_fault(mismatch))
     )
+    first = unused[0]
+    return first.source if first is not None and all(unused) and any(made_of_others) else ""
 
 
-def _is_unused(each: EvaluationView, mismatch: Mismatch) -> bool:
-    """Whether an integer that was made up is what alone a claim asks for, and no array has an axis of that size."""
-    if len(mismatch.bound) != 1 or mismatch.bound[0].line is not None:
-        return False
-    size = mismatch.bound[0].size
-    if not any(size == made for _, made in each.evaluation.integers):
-        return False
+def _unused_integer(each: EvaluationView, mismatch: Mismatch, spec: Spec) -> BoundSize | None:
+    """The made-up integer that alone a claim asks for at the axis at fault, if no array has an axis of that size."""
+    dim = spec.dims[mismatch.axis] if mismatch.axis is not None and mismatch.axis < len(spec.dims) else None
+    name = dim.name if isinstance(dim, NamedDim) else None
+    bound = next((each for each in mismatch.bound if each.name == name), None)
+    if bound is None or bound.line is not None:
+        return None
+    if not any(bound.size == made for _, made in each.evaluation.integers):
+        return None
     observed = (o.value for call in each.evaluation.calls for o in call.observations)
-    return not any(size in array.shape for value in observed for array in arrays_in(value))
+    seen = any(bound.size in array.shape for value in observed for array in arrays_in(value))
+    return None if seen else bound
 
 
 def _is_in_other_words(module: Module, key: ClaimKey, shown: Sequence[tuple[EvaluationView, Mismatch]]) -> bool:
@@ -442,6 +449,9 @@ def _is_in_other_words(module: Module, key: ClaimKey, shown: Sequence[tuple[Eval
         names = {size: name for name, size in each.evaluation.sizes}
         if mismatch.reason != "dim" or not len(dims) == len(shape) == len(set(shape)) > 1:
             return False
+        sizes = [size for _, size in each.evaluation.sizes]
+        if not any(sizes[start : start + len(shape)] == [*shape] for start in range(len(sizes))):
+            return False  # no argument as it came: turned, or of axes of two
         if not mismatch.bound or any(bound.line is not None or bound.size in shape for bound in mismatch.bound):
             return False  # some name means an axis already, or what does not fit comes from a claim
         pairs = zip(dims, shape, strict=True)

@@ -231,7 +231,7 @@ def has_product_beside(outcome: TrialOutcome, signature: CallSignature) -> bool:
     if outcome.failure is None or outcome.bound_call is None:
         return False
     sizes = outcome.bound_call.sizes()
-    free = {name: int(text) for name, text in sizes.chosen.items() if text.isdigit()}
+    free = {name: int(text) for name, text in sizes.chosen.items() if text.isdigit() and int(text) > 1}
     for pair in opposite_sizes(outcome.failure.message):
         for product, other in itertools.permutations(map(int, pair[:2])):
             names = [*sizes.names_of(other), *(name for name, size in outcome.bound_call.held.items() if size == other)]

@@ -265,10 +265,36 @@ def turned(inputs, emb_dim: int):
     y = inputs @ jnp.ones((d, emb_dim))     # (batch, seq, emb_dim)
     return y.swapaxes(1, 2)                 # (batch, seq, emb_dim) ~SC201
 
+def turned_at_once(inputs, emb_dim: int):
+    b, t, d = inputs.shape
+    return inputs.transpose(2, 1, 0)        # (batch, seq, emb_dim) ~SC201
+
+def of_two(left: Float[Array, "n d"], right: Float[Array, "m d"], rows: int, heads: int):
+    return left @ right.T                   # (rows, heads) ~SC201
+
 def about_what_comes_in(inputs, emb_dim: int):
     assert inputs.ndim == 3
     # inputs: (batch, seq, emb_dim)
-    return inputs.swapaxes(1, 2)    # (batch, seq, emb_dim) ~SC201
+    return jnp.exp(inputs).swapaxes(1, 2)   # (batch, seq, emb_dim) ~SC201
+''',
+    # what one integer is may follow from others; nothing else that the claim names tells otherwise
+    "totals.py": '''
+def all_of(left: int, right: int, total: int):
+    return jnp.zeros(left + right)              # (total,) ~unreached
+
+def for_each(x, left: int, right: int, total: int):
+    """Nothing, for each.
+
+    x: (n,)
+    """
+    return x[:, None] + jnp.zeros(left + right) # (n, total) ~unreached
+
+def turned(x, left: int, right: int, total: int):
+    """Nothing, for each.
+
+    x: (n,)
+    """
+    return x[:, None] + jnp.zeros(left + right) # (total, n) ~SC201
 ''',
     # how many seeds there are is no seed: with none of them, whatever is made of them is empty, and fits everywhere
     "seeds.py": """
