@@ -18,7 +18,10 @@ from shapecheck.claims.value_hints import texts_of, type_of
         (": string, one of two", "str"),
         (": An array with the kind of each", "array"),
         ("\n        The array of all kinds.", "array"),
+        (" (jnp.ndarray): points", "array"),
+        (": jax.Array", "array"),
         (": as an array", ""),
+        (": list of np.ndarray", ""),
         # What holds such numbers is none, nor what only mentions them.
         (": float array", ""),
         (": list of int", ""),

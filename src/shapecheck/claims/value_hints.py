@@ -20,7 +20,7 @@ _TYPES: Final = {
     "str": "str",
     "string": "str",
 }
-MAY_SAY_TYPE = re.compile(rf"\b(?:{'|'.join(_TYPES)}|{ANY_ARRAY})\b", re.IGNORECASE)
+MAY_SAY_TYPE = re.compile(rf"\b(?:{'|'.join(_TYPES)}|(?:nd)?{ANY_ARRAY}|tensor)\b", re.IGNORECASE)
 _TYPE = rf"`?(?P<{{}}>{'|'.join(_TYPES)})`?"
 _FORMS = re.compile(
     # Behind a plain word comes something else, or nothing: in `float array` it is the array's.
@@ -28,7 +28,9 @@ _FORMS = re.compile(
     rf"|:?[ \t]*(?:an?[ \t]+)?{_TYPE.format('alone')}[ \t]*(?:[.,;:\n]|$))",
     re.IGNORECASE,
 )
-_ARRAY = re.compile(rf":?\s*(?:an?|the)[ \t]+{ANY_ARRAY}\b", re.IGNORECASE)
+# "An array ...", and the types of arrays: `np.ndarray`, `jax.Array`, `(Tensor)`.
+_ARRAY_TYPE = rf"(?:\w+\.)+(?:nd)?{ANY_ARRAY}|ndarray|(?:\w+\.)*(?:Array|Tensor)"
+_ARRAY = re.compile(rf":?\s*(?:(?i:an?|the)[ \t]+{ANY_ARRAY}\b|[(`]?(?:{_ARRAY_TYPE})\b)")
 MAY_LIST_TEXTS = re.compile(r"one of|either|must be|choices|options|allowed|supported|can be|\{\s*['\"]", re.IGNORECASE)
 _QUOTED = re.compile(r"""["'`]([\w.-]+)["'`]""")
 _WORDS_FOR_NONE = frozenset({"None", "True", "False"})

@@ -23,6 +23,7 @@ from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     preference,
     signature_of,
 )
+from shapecheck.evaluate.inputs.facts.types_by_use import type_by_use
 from shapecheck.evaluate.inputs.project.nested_arguments import classes_in
 from shapecheck.evaluate.inputs.synthesis.synthesise_arguments import SUPPLIED, AsMember
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
@@ -301,7 +302,10 @@ def _parameter(function: Callable[..., object], name: str) -> tuple[object, obje
         parameter = None
     if parameter is None or parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
         return None, None
-    return annotation_of(function, name, parameter.annotation), parameter.default
+    annotation = annotation_of(function, name, parameter.annotation)
+    if annotation is MISSING and parameter.default is MISSING:
+        annotation = type_by_use(function, name)
+    return annotation, parameter.default
 
 
 def _others(annotation: object, default: object, name: str, texts: Sequence[str]) -> list[object]:

@@ -124,7 +124,11 @@ class CodeErrors:
             return None
         if meets_product(failed) and not has_product_beside(failed[0], self._call_spec.signature):
             return None
-        if meets_itself(failed[0]) or meets_inside(failed[0]) or self._follows_open(failed[0]):
+        if (
+            meets_itself(failed[0], self._call_spec.signature)
+            or meets_inside(failed[0])
+            or self._follows_open(failed[0])
+        ):
             return None
         is_error = self._fails_alike(failed[0]) and self._fails_complete(failed[0]) and self._fails_as_any(found)
         if not is_error or not self._fails_for_any_length(failed[0]) or self._fits_with_one(failed[0]):

@@ -176,11 +176,11 @@ def unfit_axes(outcome: TrialOutcome) -> int:
     return len(opposite_sizes(outcome.failure.message)) if outcome.failure is not None else 0
 
 
-def meets_itself(outcome: TrialOutcome) -> bool:
+def meets_itself(outcome: TrialOutcome, signature: CallSignature) -> bool:
     """Whether what does not fit is an integer of the constructor and an axis of an array that it was given.
 
     Where the two go by one name, or nobody names the axis, whoever makes such an instance gives it what fits. So it is
-    with an axis as long as a sequence beside it.
+    with an axis as long as a sequence beside it, and where no claim of the call uses the name, nor one the integer.
     """
     bound_call = outcome.bound_call
     if bound_call is None or outcome.failure is None:
@@ -192,6 +192,11 @@ def meets_itself(outcome: TrialOutcome) -> bool:
             named = [name for name, text in bound_call.built if text == axis]
             integers = [name for name, value in bound_call.integers.items() if str(value) == size]
             if any(name in UNNAMED or are_namesakes(name, each) for name in named for each in integers):
+                return True
+            used = {name for name, _ in bound_call.built}
+            last = [each.rpartition(".")[2] for each in integers]
+            is_free = last and not any(each in used or signature.uses(each) for each in last)
+            if is_free and named and not any(map(signature.uses, named)):
                 return True
     return False
 

@@ -118,7 +118,7 @@ def asserted_last(x, m, config):
 @pytest.mark.parametrize(
     ("function", "shapes"),
     [
-        (asserted_sizes, {"a": "n d", "b": "n-1 2*d", "c": "c0 c1+"}),
+        (asserted_sizes, {"a": "n d", "b": "n-1 2*d", "c": "c0 n+"}),
         (asserted_alike, {"q": "q0 q1 k2", "k": "k0 config.heads k2"}),
         (asserted_last, {"x": "x0+", "m": "m0 m1+ config.width"}),
         (unpacked, {"x": "b t c"}),

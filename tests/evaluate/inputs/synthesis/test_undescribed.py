@@ -57,6 +57,101 @@ def smooth(f, grid: Grid):
     flat = laplacian(f, grid).reshape(-1)  # (nx, ny)  ~SC201
     return flat
 """,
+    # what the code only decides by is a flag, and both of its values are tried
+    "flags.py": """
+def ready(x, fast):
+    return x if fast else 2 * x
+
+def told(x, full, fast, sel):
+    '''x: (n, d)'''
+    if sel is None:
+        sel = jnp.arange(x.shape[0])
+    gram = ready(x, fast)[sel] @ x.T  # (n, n)
+    if full:
+        return gram  # (n, n)
+    return jnp.diag(gram)  # (n,)
+
+def told_wrong(x, full):
+    '''x: (n, d)'''
+    gram = x @ x.T
+    if not full:
+        return jnp.diag(gram)  # (n,)
+    return gram.sum(0)  # (n, n)  ~SC201
+
+def no_flag(x, full):
+    '''x: (n, d)'''  ~unreached
+    return x if full else x + unknown(full)  # (d, n)  ~unreached
+""",
+    # texts that a base class looks up, and what is one number by its name wherever it is handed on to
+    "looked_up.py": """
+KINDS = {"narrow": 0, "wide": 1}
+
+class Base(eqx.Module):
+    kind: int
+
+    def __init__(self, kind):
+        self.kind = KINDS[kind]
+
+class Kernel(Base):
+    d_out: int
+
+    def __init__(self, d_out, kind):
+        super().__init__(kind)
+        self.d_out = d_out
+
+    def project(self, x, rng_state, helper):
+        '''x: (n, d)'''
+        w = jax.random.normal(rng_state, (x.shape[1], self.d_out))
+        return x @ w  # (n, d_out)
+
+    def gram(self, x, jitter):
+        '''x: (n, d)'''
+        return damped(x @ x.T, jitter)[0]  # (n, n)  ~SC201
+
+def damped(gram, by):
+    return inner(gram, by)
+
+def inner(gram, by):
+    return gram
+""",
+    # what a constructor refuses says how long axes are, also of an array of which nobody says how many it has
+    "checked.py": """
+class Kernel(eqx.Module):
+    d_in: int
+    d_out: int
+
+    def __init__(self, d_in, d_out):
+        self.d_in, self.d_out = d_in, d_out
+
+class Process(eqx.Module):
+    kernel: Kernel
+    places: Array
+
+    def __init__(self, kernel, at):
+        if at.shape[2] != kernel.d_in:
+            raise ValueError("other inputs")
+        if at.shape[0] != kernel.d_out:
+            raise ValueError("other outputs")
+        self.kernel = kernel
+        self.places = at
+
+    def sample(self, x):
+        '''x: (d_out, n, d_in)'''
+        return x.sum((1, 2)) + self.places.sum((1, 2))  # (d_in,)  ~SC201
+""",
+    # of what a docstring's type calls an array, and no more, any may be given
+    "typed.py": """
+def shifted(x, shift):
+    '''Move points.
+
+    :param jnp.ndarray x: points of shape (n, d)
+    :param jnp.ndarray shift: where to
+    '''
+    return move(x, shift).sum(1)  # (d,)  ~SC201
+
+def move(x, shift):
+    return x
+""",
     # what a layer is constructed with where that takes an integer, also if it is computed with
     "layers.py": """
 def project(x, key, features, inner):

@@ -72,6 +72,25 @@ class Mixed(eqx.Module):
     def __call__(self, u: Complex[Array, "C N"]) -> Complex[Array, "C N"]:
         return self.operator[:1] * (self.mask * u) ~SC301
 """,
+    # how long an axis is that the constructor is given is for its caller to say, where no claim uses what it meets
+    "expanded.py": '''
+class Count(eqx.Module):
+    features: int
+    w: Array
+
+    def __init__(self, outputs: int, features: int, w):
+        """Count.
+
+        Args:
+            w: weights of shape (outputs, expanded). ~unreached
+        """
+        self.features = features
+        self.w = w
+
+    def __call__(self, x: Float[Array, "b"]) -> Array:
+        rows = jnp.concatenate([x[:1], x[:1] ** 2])[:, None] * jnp.ones(self.features)
+        return rows @ self.w.T ~SC302
+''',
     "product.py": '''
 class Coder(eqx.Module):
     weight: Array

@@ -176,8 +176,8 @@ class _ParameterShapes:
             named = all((name, number) in self._said for number in range(rank))
             return BodyShape(spec, fact.dtype, exact=True, named=named)
         if (fact.is_array or fact.dtype) and (name not in self._numbers or fact.least):
-            spec, last = axis_names(name, max(fact.least, 1)), self._names.get((name, -1), "")
-            return BodyShape(spec, fact.dtype, exact=False, last=last)
+            spec = " ".join(self._axis(name, number) for number in range(max(fact.least, 1)))
+            return BodyShape(spec, fact.dtype, exact=False, last=self._names.get((name, -1), ""))
         return None
 
     def _rank(self, name: str) -> int | None:

@@ -37,11 +37,11 @@ class ArgumentReader:
     """Reads the calls in a function. `owner` is the class that it is a method of, `module` the variables of its file.
 
     Called may be a function of the same file, a function inside, or a method of a class that is known: that of `self`,
-    of a parameter's annotation, of what a variable is bound to just once.
+    a base of it (`super()`), of a parameter's annotation, of what a variable is bound to just once.
     """
 
     def __init__(self, tree: ast.AST, module: Mapping[str, object], owner: type | None = None) -> None:
-        self._tree, self._module = tree, module
+        self._tree, self._module, self._owner = tree, module, owner
         nodes = list(ast.walk(tree))
         bound = Counter(node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
         bound.update(node.name for node in nodes if isinstance(node, _Function[:2]) and node is not tree)
@@ -120,6 +120,8 @@ class ArgumentReader:
             inner = _plain(self._module.get(function.id))
             is_own = inner is not None and inner.__globals__ is self._module
             return (inner, [*inspect.signature(inner).parameters]) if inner is not None and is_own else (None, ())
+        if isinstance(function, ast.Attribute) and (method := self._method_above(function)) is not None:
+            return method, [*inspect.signature(method).parameters][1:]
         cls, name = self._class_of(function), "__call__"
         is_applied = False
         if cls is None and isinstance(function, ast.Attribute):
@@ -131,6 +133,16 @@ class ArgumentReader:
             return None, ()
         names = [*inspect.signature(method).parameters][1:]
         return method, ["", *names] if is_applied else names  # the variables come first
+
+    def _method_above(self, function: ast.Attribute) -> types.FunctionType | None:
+        """The method of a base class that is called: `super().__init__`."""
+        called = function.value.func if isinstance(function.value, ast.Call) and not function.value.args else None
+        if self._owner is None or not isinstance(called, ast.Name) or called.id != "super":
+            return None
+        for cls in self._owner.__mro__[1:]:
+            if function.attr in vars(cls):
+                return _plain(vars(cls)[function.attr])
+        return None
 
     def _class_of(self, value: ast.expr) -> type | None:
         """The class of a value: of a variable that keeps it, or of what is constructed on the spot."""

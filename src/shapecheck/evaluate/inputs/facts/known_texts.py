@@ -13,18 +13,25 @@ from typing import Any
 
 from shapecheck.evaluate.inputs.facts.body_shapes import compared_texts
 from shapecheck.evaluate.inputs.facts.defining_source import defining_source
+from shapecheck.evaluate.inputs.facts.handed_parts import function_parts
 from shapecheck.evaluate.inputs.facts.parameter_facts import is_variable, literal_text
 from shapecheck.evaluate.inputs.facts.source_reads import note_read
 from shapecheck.evaluate.probes.attribute_access import unwrap
+from shapecheck.model.parameter_parts import Part
 
 # Functions that are given texts to write or to reach something by: nobody knows what these texts would hit.
 _REACHING = frozenset({"open", "mkdir", "makedirs", "savefig", "save", "savez", "savetxt", "write", "dump", "download"})
+_DEPTH = 5  # functions that hand it on to each other: constructors do to those of their base classes
 _REACHING_TOO = frozenset({"write_text", "write_bytes", "to_csv", "rmtree", "unlink", "system", "Popen", "urlopen"})
 
 
-def known_texts(function: Callable[..., object], parameter: str) -> tuple[str, ...]:
-    """The texts that the code of a function knows for a parameter, the first one first."""
-    return compared_texts(function, parameter) or tuple(_texts_of_tables(function, parameter))
+def known_texts(function: Callable[..., object], parameter: str, depth: int = _DEPTH) -> tuple[str, ...]:
+    """The texts that the code of a function, or of one that it hands the parameter on to, knows for it, in order."""
+    own = compared_texts(function, parameter) or tuple(_texts_of_tables(function, parameter))
+    source = function_parts(_body(function)) if not own and depth else None
+    receivers = source.receivers(Part(parameter)) if source is not None else ()
+    handed = (known_texts(inner, name, depth - 1) for inner, name in receivers)
+    return own or next(filter(None, handed), ())
 
 
 def reaches_out(function: Callable[..., object]) -> bool:

@@ -81,7 +81,7 @@ _FLAG = re.compile(
 )
 _ATTENDED, _ASKING = frozenset({"key", "keys"}), frozenset({"query", "queries"})
 _CACHED = "values"  # beside which `keys` are those of a cache
-_KEY = re.compile(r"(^|_)(key|rng|prng|prng_key|rng_key)s?$")
+_KEY = re.compile(r"(^|_)(key|rng|prng|prng_key|rng_key)s?$|(^|_)p?rng_state$")
 _INTEGER_ARRAY = re.compile(
     r"(token|label|index|indices|idx|ids?$|^ids|action|segment|position_ids|senders|receivers|class(es)?$|target_ids|codes?$|"
     r"length|count|steps?$)",

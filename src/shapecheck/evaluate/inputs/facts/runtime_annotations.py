@@ -110,18 +110,21 @@ def annotation_of(function: Callable[..., object], name: str, raw: object) -> ob
 def _is_made_of(init: object, name: str) -> bool:
     """Whether a written constructor makes an instance of a class for the field: `self.basis = Basis(0.0, 1.0, basis)`.
 
-    The field's annotation then says nothing of the parameter.
+    Or looks up the parameter: `self.norm = NORMS[norm]`. The field's annotation then says nothing of the parameter.
     """
     source = defining_source(init) if isinstance(init, types.FunctionType) else None
     for node in ast.walk(source.tree) if source is not None else ():
-        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Call):
+        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Call | ast.Subscript):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if (
-                f"self.{name}" in map(ast.unparse, targets)
-                and ast.unparse(node.value.func).rpartition(".")[2][:1].isupper()
-            ):
+            if f"self.{name}" in map(ast.unparse, targets) and _says_nothing_of(node.value, name):
                 return True
     return False
+
+
+def _says_nothing_of(made: ast.Call | ast.Subscript, name: str) -> bool:
+    if isinstance(made, ast.Subscript):
+        return isinstance(made.slice, ast.Name) and made.slice.id == name
+    return ast.unparse(made.func).rpartition(".")[2][:1].isupper()
 
 
 def annotation_of_field(cls: type, name: str) -> object:

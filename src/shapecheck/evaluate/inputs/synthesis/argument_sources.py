@@ -44,6 +44,7 @@ from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     signature_of,
 )
 from shapecheck.evaluate.inputs.facts.signature_facts import written_specs
+from shapecheck.evaluate.inputs.facts.types_by_use import admits_none, type_by_use
 from shapecheck.evaluate.inputs.facts.written_tables import UNKNOWN
 from shapecheck.evaluate.inputs.project.call_sites import CallSites, WrittenArray
 from shapecheck.evaluate.inputs.project.factories import factories_of
@@ -124,6 +125,8 @@ class ArgumentSources:
         hint = self._hints(function).get(name) if annotation in (MISSING, str) and default is MISSING else None
         if annotation is MISSING and hint is not None and not isinstance(described, ParameterSpec):
             annotation = _PLAIN_TYPES.get(hint.type, MISSING)
+        if annotation is MISSING and default is MISSING and not isinstance(described, ParameterSpec):
+            annotation = type_by_use(function, name)
         if self._integers.variant == AS_CALLED and constructing and not is_array_type(annotation):
             called = self._as_called(function, name)
             if called is not MISSING:
@@ -365,6 +368,8 @@ class ArgumentSources:
                 made = self._values.value(annotation, name, constructing=constructing)
                 self._values.invent("value", name, f"{type_name(annotation)}, as elsewhere in the file")
                 return (made,)
+        if admits_none(function, name):
+            return (None,)
         for cls in called_models(function, name) if not constructing else ():
             with contextlib.suppress(CannotSynthesiseError):
                 made = self._instances.instance(cls, name)
@@ -372,7 +377,9 @@ class ArgumentSources:
                 return (made,)
         if kind and not is_beside_others and self._is_beside_sizes(function, name):
             return (self._values.number(name),)
-        return (self._values.number_or_array(name),) if kind and is_beside_others else ()
+        if kind and is_beside_others:
+            return (self._values.number_or_array(name),)
+        return (self._values.number(name),) if name_hints.is_one_number(name) else ()
 
     @staticmethod
     def _is_beside_sizes(function: Callable[..., object], name: str) -> bool:

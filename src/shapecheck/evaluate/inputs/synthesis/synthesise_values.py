@@ -344,10 +344,18 @@ class ValueSynthesis:
         """An array of which nothing says more than that it is one."""
         return self._of_rank(name, self.choices.axes(self.place(name), 1, 1), 1, "")
 
-    def _of_rank(self, name: str, chosen: int | None, usual: int, dtype: str, last: str = "") -> object:
+    def _of_rank(
+        self,
+        name: str,
+        chosen: int | None,
+        usual: int,
+        dtype: str,
+        last: str = "",
+        front: Sequence[tuple[int, str]] = (),
+    ) -> object:
         """An array of the number of axes that was chosen, or else of the usual one, of which nothing says so.
 
-        Its last axis is a dim that somebody names, or any.
+        Its last axis is a dim that somebody names, or any; so may be those in `front`, by their numbers.
         """
         axes = usual + bool(self.integers.invention) if chosen is None else chosen
         if chosen is None:
@@ -359,6 +367,8 @@ class ValueSynthesis:
         inside = self.integers.constructs or self.integers.inside
         spec = axis_names(INSIDE if inside else name, axes)
         spec = " ".join([*spec.split()[:-1], last]) if last and axes else spec
+        said = dict(front)
+        spec = " ".join(said.get(number, dim) for number, dim in enumerate(spec.split()))
         # Beside arrays that somebody describes it may have as many rows as these have.
         rows = self.assignment.free[:_MOST_ROWS] if inside and axes else ()
         others = tuple(" ".join([each, *spec.split()[1:]]) for each in rows)
@@ -403,7 +413,9 @@ class ValueSynthesis:
             return self.choices.note(self.place(name), array)
         least = len(parse_spec(shape.spec).dims)
         usual = max(least - 1 + self.assignment.variadic_rank, least)
-        return self._of_rank(name, self.choices.axes(self.place(name), usual, least), usual, shape.dtype, shape.last)
+        chosen = self.choices.axes(self.place(name), usual, least)
+        front = [(n, dim) for n, dim in enumerate(shape.spec.split()) if dim != axis_name(name, n)]
+        return self._of_rank(name, chosen, usual, shape.dtype, shape.last, front)
 
     def _known_axes(self, spec: str, name: str) -> str:
         """A spec without sizes that nobody knows before the call, such as `config.width` of some object."""

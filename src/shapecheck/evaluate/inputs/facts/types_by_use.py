@@ -1,0 +1,102 @@
+"""The plain type of a parameter that nothing describes, as its function's code alone tells it: a flag, a text, None.
+
+`if mean_only:`, `diag if not full else x`, `use and ready` ask of a value whether it is true, and nothing else;
+`mode == "first"` and `TABLE[mode]` take a text. Only source is read.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import types
+from collections.abc import Callable, Iterator, Mapping
+
+from shapecheck.evaluate.inputs.facts import name_hints
+from shapecheck.evaluate.inputs.facts.handed_parts import FunctionParts, function_parts
+from shapecheck.evaluate.inputs.facts.known_texts import known_texts
+from shapecheck.evaluate.inputs.facts.parameter_facts import is_variable
+from shapecheck.evaluate.inputs.facts.runtime_annotations import MISSING, annotation_of, signature_of
+from shapecheck.evaluate.probes.attribute_access import underlying_function
+from shapecheck.model.parameter_parts import Part
+
+_DEPTH = 3  # functions that hand it on to each other
+
+
+def type_by_use(function: Callable[..., object], parameter: str) -> object:
+    """`bool` or `str`, if all that the code does with a parameter is what one does with these; else MISSING."""
+    if name_hints.flag(parameter) is None and takes_flag(function, parameter):
+        return bool
+    return str if known_texts(function, parameter) else MISSING
+
+
+def takes_flag(function: Callable[..., object], parameter: str, depth: int = _DEPTH) -> bool:
+    """Whether a function, and all that it hands the parameter on to, use it as what is true or false."""
+    source = function_parts(_body(function))
+    if source is None:
+        return False
+    around = {child: node for node in ast.walk(source.tree) for child in ast.iter_child_nodes(node)}
+    uses = [node for node in ast.walk(source.tree) if isinstance(node, ast.Name) and node.id == parameter]
+    if not uses or any(not isinstance(node.ctx, ast.Load) for node in uses):
+        return False
+    handed = [node for node in uses if not _is_condition(node, around)]
+    if not handed:
+        return True
+    # Each of the other uses has to be an argument of a function that is known to take a flag there.
+    receivers = list(source.receivers(Part(parameter))) if depth else []
+    if sum(isinstance(around.get(node), (ast.Call, ast.keyword)) for node in handed) != len(handed):
+        return False
+    return len(receivers) >= len(handed) and all(_is_flag(inner, name, depth) for inner, name in receivers)
+
+
+def admits_none(function: Callable[..., object], parameter: str) -> bool:
+    """Whether a function does something else where it is given None: `if weights is None: weights = ...`."""
+    source = function_parts(_body(function))
+    return source is not None and any(_goes_on(test) for test in _tests_for_none(source, parameter))
+
+
+def _goes_on(statement: ast.If | ast.IfExp) -> bool:
+    return isinstance(statement, ast.IfExp) or not any(isinstance(each, ast.Raise) for each in statement.body)
+
+
+def _tests_for_none(source: FunctionParts, parameter: str) -> Iterator[ast.If | ast.IfExp]:
+    for node in ast.walk(source.tree):
+        test = node.test if isinstance(node, (ast.If, ast.IfExp)) else None
+        compared = [each for each in ast.walk(test) if isinstance(each, ast.Compare)] if test is not None else []
+        for each in compared:
+            is_none = isinstance(each.comparators[0], ast.Constant) and each.comparators[0].value is None
+            if is_none and is_variable(each.left, parameter) and isinstance(node, (ast.If, ast.IfExp)):
+                yield node
+
+
+def _is_flag(function: types.FunctionType, parameter: str, depth: int) -> bool:
+    found = signature_of(function).parameters.get(parameter)
+    if found is None:
+        return False
+    if isinstance(found.default, bool):
+        return True
+    annotation = annotation_of(function, parameter, found.annotation)
+    return annotation is bool or (annotation is MISSING and takes_flag(function, parameter, depth - 1))
+
+
+def _is_condition(node: ast.AST, around: Mapping[ast.AST, ast.AST]) -> bool:
+    """Whether an expression is asked for its truth alone, at last by a statement, or by `x if flag else y`."""
+    outer = around.get(node)
+    if isinstance(outer, (ast.If, ast.While, ast.IfExp, ast.Assert)):
+        return outer.test is node
+    if isinstance(outer, ast.UnaryOp) and isinstance(outer.op, ast.Not):
+        return True
+    if isinstance(outer, ast.BoolOp):
+        return _is_condition(outer, around)
+    if isinstance(outer, ast.Compare) and outer.left is node and len(outer.comparators) == 1:
+        other = outer.comparators[0]
+        is_truth = isinstance(other, ast.Constant) and isinstance(other.value, bool)
+        return is_truth and isinstance(outer.ops[0], (ast.Is, ast.IsNot, ast.Eq, ast.NotEq))
+    return False
+
+
+def _body(function: Callable[..., object]) -> Callable[..., object]:
+    """What runs: of a class its constructor."""
+    if isinstance(function, type):
+        function = inspect.getattr_static(function, "__init__")
+    own: Callable[..., object] = underlying_function(function)
+    return own
