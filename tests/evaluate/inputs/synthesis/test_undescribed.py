@@ -137,7 +137,7 @@ class Process(eqx.Module):
 
     def sample(self, x):
         '''x: (d_out, n, d_in)'''
-        return x.sum((1, 2)) + self.places.sum((1, 2))  # (d_in,)  ~SC201
+        return x.sum((1, 2)) + self.places.sum((1, 2))  # (d_out,)
 """,
     # of what a docstring's type calls an array, and no more, any may be given
     "typed.py": """
