@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trials.choices import (
@@ -34,7 +34,7 @@ Progress = tuple[bool, int, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class ChoicesFound:
-    """A trial that evaluates, and which of its choices are `needed`: with the others that were tried it does not.
+    """A trial that evaluates, its `runs`, and which of its choices are `needed`: with the others tried it does not.
 
     If there is none, the shape error of the first runs `persists` where each of the others ends on the same line, as
     far as it goes with their dtypes. Or
@@ -45,6 +45,7 @@ class ChoicesFound:
     needed: frozenset[str] = frozenset()
     persists: bool = False
     further: Trial | None = None
+    runs: SearchResult = field(default_factory=SearchResult)
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,9 @@ def search_choices(
 
 
 def _search_from(start: _Step, attempts: Attempts, search_sizes: Callable[[Trial], SearchResult]) -> ChoicesFound:
-    best = dataclasses.replace(start, trial=Trial(mode="sized", construction=start.trial.construction))
+    # With the sizes that came furthest: what stops others, as `assert width % heads == 0` does, is none of the choice.
+    kept = Trial(mode="sized", construction=start.trial.construction, variant=start.trial.variant)
+    best = dataclasses.replace(start, trial=kept)
     persists = start.shape_error is not None
     for _ in range(_MOST_CHANGES):
         further = None
@@ -95,7 +98,7 @@ def _search_from(start: _Step, attempts: Attempts, search_sizes: Callable[[Trial
                 if found is None:
                     return ChoicesFound()
                 if found.ok:
-                    return ChoicesFound(trial, _needed_ranks(trial, best, attempts))
+                    return ChoicesFound(trial, _needed_ranks(trial, best, attempts), runs=found)
                 further = max([*map(_step, found.failed), *filter(None, [step])], key=lambda each: each.progress)
                 further = dataclasses.replace(further, trial=trial)
                 break

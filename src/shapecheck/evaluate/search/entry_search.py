@@ -198,10 +198,11 @@ class EntrySearch:
         self._needed, self._errors.persists = found.needed, found.persists
         if found.trial is None:
             return self._sizes.first_runs(found.further) if found.further is not None else SearchResult()
-        return self._try(found.trial)
+        return self._try(found.trial, found.runs)
 
-    def _try(self, start: Trial) -> SearchResult:
-        found = self._sizes.first_runs(start)
+    def _try(self, start: Trial, found: SearchResult | None = None) -> SearchResult:
+        """What a trial shows with the sizes that it needs, which may be `found` already."""
+        found = found or self._sizes.first_runs(start)
         if not found.ok and not self._accuses:
             further = self._sizes.under_any_tie(found)
             found = SearchResult(ok=further.tied) if further.tied else found

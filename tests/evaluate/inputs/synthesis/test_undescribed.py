@@ -152,6 +152,25 @@ def shifted(x, shift):
 def move(x, shift):
     return x
 """,
+    # sizes that divide evenly stay so while other choices are tried, such as to give what has to be given after all
+    "given_after_all.py": """
+import dataclasses
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    n_heads: int
+    dtype: str | None = None
+
+def attend(x, config: Config, training=None):
+    n, d = x.shape
+    assert d % config.n_heads == 0
+    if training is None:
+        raise ValueError("say whether it is training")
+    if config.dtype is None:
+        raise ValueError("no dtype")
+    heads = x.astype(config.dtype).reshape(n, config.n_heads, -1)  # (n, n_heads, k)
+    return heads.swapaxes(0, 1)  # (n, n_heads, k)  ~SC201
+""",
     # what a layer is constructed with where that takes an integer, also if it is computed with
     "layers.py": """
 def project(x, key, features, inner):

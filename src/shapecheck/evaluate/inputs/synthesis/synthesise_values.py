@@ -258,6 +258,9 @@ class ValueSynthesis:
         return self._own_name(name)
 
     def _own_name(self, name: str) -> str:
+        """A text of which nothing is known but the name of what it is for: of a dtype it names the usual one."""
+        if name_hints.is_dtype(name):
+            return "float32"
         text = f"another_{name}" if self.integers.invention else name
         self.invent("value", name, repr(text))
         return text
