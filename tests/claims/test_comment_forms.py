@@ -136,3 +136,33 @@ def test_what_is_no_array_by_its_type_is_described_by_values(described: Describe
         ): ...
     """
     assert described(source) == ["[batch seq]: param x"]
+
+
+@pytest.mark.parametrize(
+    ("comment", "expected"),
+    [
+        ("# x = (B, H, W, C) image, t = (B,) timesteps", ["[B H W C]: param x", "[B]: param t"]),
+        ("# (x = (B, C), t = (B,))", ["[B C]: param x", "[B]: param t"]),
+        ("# x = [batch size, hidden size]", ["[batch_size hidden_size]: param x"]),
+        ("# x = [n, d], points", ["[n d]: param x"]),
+        # code that somebody switched off, and values
+        ("# x = (carry, t)", []),
+        ("# x, t = (B, T)", []),
+        ("# x = [n, d] * 2", []),
+        ("# x = (B, C)[0]", []),
+        ("# t = (3, 4)", []),
+        ("# x = f(a, b)", []),
+        ("# x = (n, d)\n    # t = g(x)", []),
+        ("# other = (B, C)", []),
+    ],
+)
+def test_an_equals_sign_tells_a_shape_of_what_are_no_variables(
+    comment: str, expected: list[str], described: Describe
+) -> None:
+    source = f"def f(x, t):\n    {comment}\n    carry = g(x)\n    return carry\n"
+    assert described(source) == expected
+
+
+def test_sizes_may_be_variables_behind_an_equals_sign(described: Describe) -> None:
+    source = "def f(x):\n    B, T = x.shape\n    y = g(x)  # y = (B, T)\n    z = h(y)  # z = (y, x)\n    return z\n"
+    assert described(source) == ["[B T]: value g(x)"]

@@ -205,6 +205,8 @@ class CommentClaimReader:
                 alone = replace(segment, shapes=(shape,), taken=())
                 yield _Draft(segment=alone, offset=stated.offset, target=parameter, sure=False, explicit=False)
         named = self.labels.find_variables(line.comment, segment, placed, targets)
+        if segment.assigned and (named is None or self.labels.may_be_code(segment, placed)):
+            return
         if segment.may_be_values:
             named = self.labels.arrays_of_numbers(named or (), placed)
         if named is not None:

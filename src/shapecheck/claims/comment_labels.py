@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 
 from shapecheck.claims.claim_sites import SiteKey, When, name_place, value_place
 from shapecheck.claims.comment_targets import CommentTarget
 from shapecheck.claims.comment_text import Segment
+from shapecheck.claims.known_dims import own_sizes
 from shapecheck.syntax.comment_tokens import Comment
 from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, own_nodes
 
@@ -53,6 +55,18 @@ class CommentLabels:
         found = [self._variable(comment, label, segment, placed, targets) for label in segment.labels]
         visible = [target for target in found if target is not None]
         return visible if len(visible) == len(found) else None
+
+    def may_be_code(self, segment: Segment, placed: PlacedStatement) -> bool:
+        """Whether `x = (a, b)` may be code that is commented out: some variable that is no size has a name in it."""
+        scope = self.tables.function_scope(placed.scope)
+        if isinstance(placed.node, Function):
+            scope = self.tables.scope_of[placed.node.lineno, placed.node.col_offset]
+        sizes = self._own_sizes.get(scope, set())
+        return any(self.tables.is_visible(scope, name) and name not in sizes for name in segment.names)
+
+    @functools.cached_property
+    def _own_sizes(self) -> Mapping[int, Set[str]]:
+        return own_sizes(self.tables)
 
     def arrays_of_numbers(self, named: Sequence[CommentTarget], placed: PlacedStatement) -> list[CommentTarget]:
         """Those of which numbers are a shape rather than values: parameters that no word says hold numbers.

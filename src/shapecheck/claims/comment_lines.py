@@ -104,6 +104,10 @@ _ASSIGNMENT = re.compile(
 # An element of a list, behind which others come: `[2, 0],`.
 _ELEMENT = re.compile(r"[(\[][^()\[\]]*[)\]],")
 _CALL = re.compile(r"[\w.]++\(.*\)[\s,:]*+$|[\w.]++\($")
+# `x = [batch, width]`, which may tell a shape: whoever knows the variables there can tell it from a list of them.
+_OF_NAMES = re.compile(
+    r"(?P<targets>[\w., ]++)=\s*+(?:\((?P<round>[^()\[\]]*+)\)|\[(?P<square>[^()\[\]]*+)\])(?!\s*+[-+*/@%.(\[])"
+)
 
 
 def looks_like_code(text: str) -> bool:
@@ -114,9 +118,18 @@ def looks_like_code(text: str) -> bool:
     if text[-1] in "([{\\" or _ELEMENT.fullmatch(text) or text[0] in ")]}" or _KEYWORD_CODE.match(text):
         return True
     assignment = _ASSIGNMENT.match(text)
-    if assignment is not None:
+    if assignment is not None and not _may_list_dims(text):
         return not re.search(r"shapes?$", assignment.group("target").strip(), re.IGNORECASE)
     return _CALL.match(text) is not None and not text.lower().startswith("shape(")
+
+
+def _may_list_dims(text: str) -> bool:
+    """Whether an assignment of a list may state the shape of a variable: not if it has an item for each of several."""
+    found = _OF_NAMES.match(text)
+    if found is None:
+        return False
+    targets = found["targets"].count(",") + 1
+    return targets == 1 or targets != (found["round"] or found["square"] or "").count(",") + 1
 
 
 _DEFINITION = re.compile(r"(?:async\s++)?+(?:def|class)\s++\w++\s*+[(:\[]|@\w")

@@ -41,7 +41,8 @@ class Segment:
 
     `labels` name the value, if anything does. `prose` counts the words in front beyond label and marker; `tail` is what
     follows the last bracket. Before an arrow stand the shapes `taken`. Numbers behind a label `may_be_values`: those of
-    `image: (784,)` are a shape if an array is called so, those of `stride: (2, 2)` are none.
+    `image: (784,)` are a shape if an array is called so, those of `stride: (2, 2)` are none. What is `assigned` may be
+    code: `x = (b, t)`.
     """
 
     shapes: tuple[Bracket, ...]
@@ -57,6 +58,7 @@ class Segment:
     hedged: bool = False
     alternatives: bool = False
     may_be_values: bool = False
+    assigned: bool = False
     tail: str = ""
 
     @property
@@ -174,8 +176,11 @@ class _Open:
             or (not marked and may_list_pieces(tail))
             or (not marked and any(each.ambiguous for each in brackets)),
             alternatives=self.alternatives,
+            assigned=self.lead.assigned,
             tail=tail,
         )
+        if self.lead.assigned and (segment.numeric or not segment.names or self.arrow):
+            return []
         if self.lead.spoiled and not self.arrow:
             return []
         if not described and _may_be_values(segment):

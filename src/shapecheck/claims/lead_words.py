@@ -109,6 +109,7 @@ class Lead:
     each: bool = False
     hedged: bool = False
     spoiled: bool = False  # the word before says that this is no shape
+    assigned: bool = False  # `x = (b, t)`, which may also be code
 
 
 def read_lead(text: str, first: bool, *, described: bool = False) -> Lead:
@@ -146,13 +147,20 @@ class _LeadReader:
         of_values = self.described and bool(words) and words[-1] in _DESCRIBED
         spoiled = bool(words) and words[-1] in _NOT_BEFORE and not (of_array or of_values)
         changes = words[-1:] in (["to"], ["into"], ["form"]) and self.first and _CHANGES.fullmatch(words[0]) is not None
-        marked, colon, arrow = self._take_marker()
+        assigns = self._assigns()
+        if assigns:
+            self.tokens.pop()
+            words.pop()
+        marked, colon, arrow = (False, True, False) if assigns else self._take_marker()
         arrow = arrow or (changes and not marked)
         if marked and self.tokens[-1:] == ["("] and len(self.tokens) > 1:
             self.tokens.pop()  # `x (shape [b, t])`
         spoiled = spoiled or _PLACES.search(" ".join(words)) is not None
         is_rest = self.first and words[-1:] == ["+"] and words[-2:-1] != []  # `batch_shape + (n, n)`
         labels = self._take_labels()
+        if assigns and not self.first:  # in `x = (n, d) images, y = (n,)` one word belongs to what stands before
+            self.tokens += labels[:-1]
+            labels = labels[-1:]
         is_part = self.tokens[-1:] == ["of"] and not _PARTS.isdisjoint(word.lower() for word in self.tokens[-2:-1])
         if labels and colon and self.tokens[-1:] == ["where"]:
             words.remove(self.tokens.pop())  # `where x has shape` hedges nothing
@@ -178,7 +186,15 @@ class _LeadReader:
             each=not {"each", "every", "all"}.isdisjoint(words),
             hedged=not _HEDGES.isdisjoint(words) or _HEDGING.search(" ".join(words)) is not None,
             spoiled=is_part or is_rest or ((spoiled or assigned) and not (marked or arrow)),
+            assigned=assigns and bool(labels),
         )
+
+    def _assigns(self) -> bool:
+        """Whether a lone name and an equals sign stand in front, `x =`, or behind a comma as in `image, t =`."""
+        if self.described or self.tokens[-1:] != ["="] or len(self.tokens) < 2 or self._marker_is_next():
+            return False
+        before = self.tokens[-3:-2]
+        return self._is_label(self.tokens[-2]) and (not before or before[0] in {",", ";", "("})
 
     def _take_marker(self) -> tuple[bool, bool, bool]:
         """Take the marker, the arrow and the words that join them to the bracket off the end."""
