@@ -1012,6 +1012,38 @@ PACKAGES = (
     Package(name="motep_jax", repository="https://github.com/sebastian57/motep_jax", origin="9fb15529bf", checked="."),
     Package(name="moscot", repository="https://github.com/theislab/moscot", origin="89a7936314", checked="src"),
     Package(name="play_jax", repository="https://github.com/kelechi-c/play_jax", origin="c3dc285d48", checked="."),
+    Package(name="kalman-jax", repository="https://github.com/AaltoML/kalman-jax", origin="f15e5ae128", checked="."),
+    Package(
+        name="JaxDiffusion", repository="https://github.com/sandreza/JaxDiffusion", origin="de1e82d6b0", checked="."
+    ),
+    Package(name="diffusionjax", repository="https://github.com/bb515/diffusionjax", origin="24fb2c8ee0", checked="."),
+    Package(
+        name="nonparametric-nonrenewal-process",
+        repository="https://github.com/davindicode/nonparametric-nonrenewal-process",
+        origin="e97f041a38",
+        checked=".",
+    ),
+    Package(name="chebfunjax", repository="https://github.com/ma-gilles/chebfunjax", origin="5e2cf60fd0", checked="."),
+    Package(
+        name="mamba_fast_simple",
+        repository="https://github.com/Vadimbuildercxx/mamba_fast_simple",
+        origin="1e2d6d1be2",
+        checked=".",
+    ),
+    Package(
+        name="jax-monohull-dynamics",
+        repository="https://github.com/hctomkins/jax-monohull-dynamics",
+        origin="743f3da419",
+        checked=".",
+    ),
+    Package(name="gpt-jax", repository="https://github.com/jenkspt/gpt-jax", origin="f22a46e81e", checked="."),
+    Package(name="nanoGPT-jax", repository="https://github.com/cgarciae/nanoGPT-jax", origin="24fd60f987", checked="."),
+    Package(name="kira", repository="https://github.com/Artur-Galstyan/kira", origin="556c611a10", checked="."),
+    Package(name="Odisseo", repository="https://github.com/vepe99/Odisseo", origin="11ca1282f6", checked="."),
+    Package(name="purejaxrl", repository="https://github.com/luchris429/purejaxrl", origin="31756b1977", checked="."),
+    Package(name="jax-resnet", repository="https://github.com/n2cholas/jax-resnet", origin="5b00735aa0", checked="."),
+    Package(name="jax_trainer", repository="https://github.com/phlippe/jax_trainer", origin="f749d342d0", checked="."),
+    Package(name="interpax", repository="https://github.com/f0uriest/interpax", origin="caa4a2ce26", checked="."),
 )
 
 # The environment that the verdicts were read with (Python 3.12), for all packages together. What needs TensorFlow or
