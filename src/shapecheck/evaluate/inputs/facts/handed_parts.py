@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import types
+from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from types import CodeType
 
@@ -32,9 +33,7 @@ class FunctionParts:
 
     def all_receivers(self, of: Part) -> Iterator[tuple[types.FunctionType, str, str]]:
         """Those too that are given one element at a time, with the name of the axis that these do not have, or ""."""
-        for given, callee, parameter, mapped in self._call_arguments:
-            if callee is not None and self.own.part(given) == of:
-                yield callee, parameter, mapped
+        yield from self._receivers.get(of, ())
 
     def goes_elsewhere(self, parameter: str, depth: int = _DEPTH) -> bool:
         """Whether the whole of a parameter goes where nobody knows what is taken of it: `model.apply(params, x)`."""
@@ -81,6 +80,20 @@ class FunctionParts:
         return any(node.id in (parameter, "locals") for node in names)
 
     @functools.cached_property
+    def around(self) -> Mapping[ast.AST, ast.AST]:
+        """What each node of its source stands in."""
+        return {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
+
+    @functools.cached_property
+    def names(self) -> Mapping[str, Sequence[ast.Name]]:
+        """Where each variable stands."""
+        found: defaultdict[str, list[ast.Name]] = defaultdict(list)
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Name):
+                found[node.id].append(node)
+        return found
+
+    @functools.cached_property
     def loop_bounds(self) -> frozenset[str]:
         """The variables that say how many turns a loop has that Python runs: `for _ in range(steps)`.
 
@@ -109,6 +122,15 @@ class FunctionParts:
         ]
         times = (ast.unparse(times) for items, times in pairs if isinstance(items, (ast.List, ast.Tuple)))
         return frozenset(each.removeprefix("self.") for each in times)
+
+    @functools.cached_property
+    def _receivers(self) -> Mapping[Part, Sequence[tuple[types.FunctionType, str, str]]]:
+        found: defaultdict[Part, list[tuple[types.FunctionType, str, str]]] = defaultdict(list)
+        for given, callee, parameter, mapped in self._call_arguments:
+            part = self.own.part(given) if callee is not None else None
+            if callee is not None and part is not None:
+                found[part].append((callee, parameter, mapped))
+        return found
 
     @functools.cached_property
     def _call_arguments(self) -> Sequence[HandedArgument]:

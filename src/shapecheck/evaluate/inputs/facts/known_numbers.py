@@ -51,8 +51,7 @@ def number_kind(function: Callable[..., object], parameter: str, depth: int = _D
     source = function_parts(own)
     if source is None:
         return ""
-    around = {child: node for node in ast.walk(source.tree) for child in ast.iter_child_nodes(node)}
-    names = [node for node in ast.walk(source.tree) if isinstance(node, ast.Name) and node.id == parameter]
+    around, names = source.around, source.names.get(parameter, ())
     if not names or any(not isinstance(node.ctx, ast.Load) for node in names):
         return ""
     kinds = {_kind(node, around, own.__globals__, depth) for node in names}
@@ -109,7 +108,7 @@ def holds_sizes(function: Callable[..., object], parameter: str, depth: int = _D
     source = function_parts(own)
     if source is None:
         return False
-    around = {child: node for node in ast.walk(source.tree) for child in ast.iter_child_nodes(node)}
+    around = source.around
     sequences = {parameter, *_joined_from(source.tree, parameter)}
     names = [node for node in ast.walk(source.tree) if isinstance(node, ast.Name)]
     used = [node for node in names if node.id in sequences and isinstance(node.ctx, ast.Load)]

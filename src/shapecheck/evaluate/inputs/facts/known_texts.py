@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from shapecheck.evaluate.inputs.facts.body_shapes import compared_texts
-from shapecheck.evaluate.inputs.facts.defining_source import defining_source
 from shapecheck.evaluate.inputs.facts.handed_parts import function_parts
-from shapecheck.evaluate.inputs.facts.parameter_facts import is_variable, literal_text
+from shapecheck.evaluate.inputs.facts.parameter_facts import literal_text
 from shapecheck.evaluate.inputs.facts.source_reads import note_read
-from shapecheck.evaluate.probes.attribute_access import unwrap
+from shapecheck.evaluate.probes.attribute_access import underlying_function, unwrap
 from shapecheck.model.parameter_parts import Part
 
 # Functions that are given texts to write or to reach something by: nobody knows what these texts would hit.
@@ -59,16 +58,15 @@ def _body(function: Callable[..., object]) -> Any:
 def _texts_of_tables(function: Callable[..., object], parameter: str) -> Iterator[str]:
     """The cases of a `match` of the parameter, and the keys of tables that it is looked up in."""
     own = _body(function)
-    source = defining_source(own)
-    if source is None:
-        return
-    module = getattr(own, "__globals__", {})
+    source = function_parts(own)
+    module = getattr(underlying_function(own), "__globals__", {})
     found: dict[str, None] = {}
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.Match) and is_variable(node.subject, parameter):
+    for name in source.names.get(parameter, ()) if source is not None else ():
+        node = source.around.get(name) if source is not None else None
+        if isinstance(node, ast.Match) and node.subject is name:
             cases = (each for case in node.cases for each in ast.walk(case.pattern) if isinstance(each, ast.MatchValue))
             found.update((text, None) for each in cases if (text := literal_text(each.value)))
-        elif isinstance(node, ast.Subscript) and is_variable(node.slice, parameter):
+        elif isinstance(node, ast.Subscript) and node.slice is name:
             found.update(dict.fromkeys(_keys(node.value, module)))
     yield from found
 

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping
 from shapecheck.evaluate.inputs.facts import name_hints
 from shapecheck.evaluate.inputs.facts.handed_parts import FunctionParts, function_parts
 from shapecheck.evaluate.inputs.facts.known_texts import known_texts
-from shapecheck.evaluate.inputs.facts.parameter_facts import is_variable
 from shapecheck.evaluate.inputs.facts.runtime_annotations import MISSING, annotation_of, signature_of
 from shapecheck.evaluate.probes.attribute_access import underlying_function
 from shapecheck.model.parameter_parts import Part
@@ -34,8 +33,7 @@ def takes_flag(function: Callable[..., object], parameter: str, depth: int = _DE
     source = function_parts(_body(function))
     if source is None:
         return False
-    around = {child: node for node in ast.walk(source.tree) for child in ast.iter_child_nodes(node)}
-    uses = [node for node in ast.walk(source.tree) if isinstance(node, ast.Name) and node.id == parameter]
+    around, uses = source.around, source.names.get(parameter, ())
     if not uses or any(not isinstance(node.ctx, ast.Load) for node in uses):
         return False
     handed = [node for node in uses if not _is_condition(node, around)]
@@ -59,13 +57,18 @@ def _goes_on(statement: ast.If | ast.IfExp) -> bool:
 
 
 def _tests_for_none(source: FunctionParts, parameter: str) -> Iterator[ast.If | ast.IfExp]:
-    for node in ast.walk(source.tree):
-        test = node.test if isinstance(node, (ast.If, ast.IfExp)) else None
-        compared = [each for each in ast.walk(test) if isinstance(each, ast.Compare)] if test is not None else []
-        for each in compared:
-            is_none = isinstance(each.comparators[0], ast.Constant) and each.comparators[0].value is None
-            if is_none and is_variable(each.left, parameter) and isinstance(node, (ast.If, ast.IfExp)):
-                yield node
+    for name in source.names.get(parameter, ()):
+        node = source.around.get(name)
+        if not isinstance(node, ast.Compare) or node.left is not name:
+            continue
+        if not (isinstance(node.comparators[0], ast.Constant) and node.comparators[0].value is None):
+            continue
+        test: ast.AST = node
+        while isinstance(source.around.get(test), (ast.BoolOp, ast.UnaryOp)):
+            test = source.around[test]
+        outer = source.around.get(test)
+        if isinstance(outer, (ast.If, ast.IfExp)) and outer.test is test:
+            yield outer
 
 
 def _is_flag(function: types.FunctionType, parameter: str, depth: int) -> bool:
