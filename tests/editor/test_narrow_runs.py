@@ -115,6 +115,23 @@ def test_only_what_ran_through_an_edited_function_is_evaluated(editing: Editing)
     assert editing.after('"large": 4', '"large": 5') == {"first", "second", LAYER}
 
 
+CONFIGURED = MODEL.replace(
+    "\n\nclass Layer:\n    def __init__(self, width: int):\n",
+    "\n\n@dataclass\nclass Sizes:\n    width: int\n    depth: int = 3\n\n\n"
+    "class Layer:\n    def __init__(self, sizes: Sizes):\n        width = sizes.width\n",
+).replace("import jax\n", "from dataclasses import dataclass\n\nimport jax\n", 1)
+
+
+def test_what_takes_its_sizes_from_a_dataclass_depends_on_its_fields_and_not_on_all_of_the_file(
+    editing: Editing,
+) -> None:
+    editing.typed = CONFIGURED
+    editing.run(CONFIGURED)
+    assert LAYER in editing.evaluated
+    assert LAYER not in editing.after("return x * SCALES", "return 3 * x * SCALES")
+    assert LAYER in editing.after("depth: int = 3", "depth: int = 4")
+
+
 def test_comments_and_layout_cost_no_evaluation(editing: Editing) -> None:
     before = editing.begin()
     for old, new in [

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from shapecheck.model import Call, Evaluation, Failure, Frame, FunctionKey, Observation, Point
+from shapecheck.worker.messages.entry_messages import OUTSIDE_FUNCTIONS
 from shapecheck.worker.messages.suite_messages import TestResult
 
 _OUTSIDE = ""
@@ -38,7 +39,10 @@ class CodeUnits:
     digest: str
 
     def names_around(self, functions: Iterable[int], reads: Iterable[int]) -> frozenset[str] | None:
-        """The units of these scopes, and around the lines where what was read begins; None for all of the file."""
+        """The units of these scopes, and those where what was read begins; None for all of the file.
+
+        What is outside of all functions is always among them.
+        """
         found = {_OUTSIDE}
         by_scope = {scope: name for name, unit in self.units.items() for scope in unit.scopes}
         for scope in functions:
@@ -46,6 +50,8 @@ class CodeUnits:
                 return None
             found.add(by_scope[scope])
         for line in reads:
+            if line == OUTSIDE_FUNCTIONS:
+                continue
             around = [name for name, unit in self.units.items() if name and unit.lines[0] <= line <= unit.last]
             if not around:
                 return None

@@ -61,7 +61,9 @@ class ImportedFiles:
 
 
 SourceRead = tuple[str, int]
-"""What was read of a file, by its path: the function that begins on this line, or all of it where that is 0."""
+"""What was read of a file, by its path: the function that begins on this line, or one of the two below."""
+WHOLE_FILE, OUTSIDE_FUNCTIONS = 0, -1
+"""In place of a line: all of the file; and what is in no function, such as the fields of classes."""
 
 
 @dataclass(frozen=True, kw_only=True)
