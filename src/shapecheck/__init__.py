@@ -66,8 +66,9 @@ def check(
 
     `config` is a file to read in place of the nearest pyproject.toml with `[tool.shapecheck]`; `options` are those of
     that table, with underscores, and win over it: `check("src", select=["SC2"], tests=False)`. Iterating over the
-    result gives the findings; its `claims` have each claim with its verdict, bindings and assumptions. Nothing is
-    printed; your code runs in a process of its own. Raises CheckRunError where the command ends with exit code 2.
+    result gives the findings; its `claims` have each claim with its verdict, bindings and assumptions; its `template`
+    gives the stages of a model in these files. Nothing is printed; your code runs in a process of its own. Raises
+    CheckRunError where the command ends with exit code 2.
     """
     from shapecheck.commands.check_report import check_paths  # noqa: PLC0415 - not for examples
 

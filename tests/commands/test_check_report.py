@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -128,3 +129,44 @@ def test_the_face_stays_light() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == (
         "False False\n"
     )
+
+
+LAYER = """
+import equinox as eqx
+import jax
+
+class Layer(eqx.Module):
+    linear: eqx.nn.Linear
+
+    def __init__(self, width: int, *, key: PRNGKeyArray):
+        self.linear = eqx.nn.Linear(width, 5, key=key)
+
+    def __call__(self, x: Float[Array, "b width"]) -> Float[Array, "b 5"]:
+        return jax.vmap(self.linear)(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("init", "args", "flags"),
+    [
+        ((), (), []),
+        ("width=24", ["f32[batch 24]"], ["--init", "width=24", "--arg", "f32[batch 24]"]),
+    ],
+)
+def test_its_template_is_that_of_the_command(
+    init: str, args: list[str], flags: list[str], project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("model.py").write_text(MODEL.replace("Array, Float", "Array, Float, PRNGKeyArray") + LAYER)
+    Path("pyproject.toml").write_text("[tool.shapecheck]\ncache = false\n[tool.shapecheck.sizes]\nwidth = 40\n")
+    found = shapecheck.check("model.py").template("model.py:Layer", init=init, args=args)
+    assert capsys.readouterr() == ("", "")
+    assert cli.main(["template", "model.py:Layer", *flags, "--format", "json"]) == 0
+    assert json.loads(found.to_json()) == json.loads(capsys.readouterr().out)
+    assert "linear" in str(found)
+
+
+@pytest.mark.parametrize("target", ["model.py:Absent", "model.py", "gone.py:Layer"])
+def test_a_template_that_cannot_be_made_is_an_error_of_the_check(target: str, project: Path) -> None:
+    report = shapecheck.check("model.py")
+    with pytest.raises(shapecheck.CheckRunError, match=r"Absent|names no model|gone\.py"):
+        report.template(target)

@@ -6,16 +6,20 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from shapecheck.commands.check_inputs import CheckInputs, read_inputs
 from shapecheck.commands.checked_project import CheckedProject, check_inputs
 from shapecheck.commands.notebook_places import claims_in_cells
-from shapecheck.config import ConfigError, load
+from shapecheck.config import Config, ConfigError, load
 from shapecheck.config.config_keywords import table_values
 from shapecheck.model import Finding, JudgedClaim, Report, Summary, UnreachedClaim
 from shapecheck.report import FORMATS, summary
 from shapecheck.verdicts.baseline import BaselineError
 from shapecheck.verdicts.judged_claims import judged_claims
+
+if TYPE_CHECKING:
+    from shapecheck.templates import Template
 
 
 class CheckRunError(Exception):
@@ -43,6 +47,7 @@ class CheckReport:
     summary: Summary
     python: str = ""
     _whole: Report = field(repr=False)
+    _config: Config = field(repr=False)
 
     def __iter__(self) -> Iterator[Finding]:
         """The findings."""
@@ -74,6 +79,29 @@ class CheckReport:
         """The text that `--output-format sarif` prints."""
         return FORMATS["sarif"](self._whole)
 
+    def template(
+        self, target: str, *, init: str | Sequence[str] = (), args: str | Sequence[str] = (), flops: bool = False
+    ) -> Template:
+        """The stages of a model, as `shapecheck template TARGET` shows them, with the configuration of this check.
+
+        `target` is `path/file.py:name` or `pkg.mod:name`; `init` and `args` are what `--init` and `--arg` take, one
+        text or several: `report.template("model.py:GPT", init="d_model=48", args=["i32[batch seq]"])`. It is evaluated
+        now, and nothing computes. Raises CheckRunError where the command ends with exit code 2.
+        """
+        # most reports are asked for no template
+        from shapecheck.commands.target_request import TargetRequest  # noqa: PLC0415
+        from shapecheck.commands.template import find  # noqa: PLC0415
+
+        request = TargetRequest(target=target, init=_texts(init), args=_texts(args), flops=flops)
+        try:
+            return find(request, self._config).template
+        except ConfigError as error:
+            raise CheckRunError(f"{error}\n{error.remedy}".rstrip()) from error
+
+
+def _texts(given: str | Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
 
 def check_paths(
     paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
@@ -95,7 +123,7 @@ def check_paths(
         raise CheckRunError(f"{error}\n{error.remedy}".rstrip()) from error
     except BaselineError as error:
         raise CheckRunError(str(error)) from error
-    found = _as_report(project, inputs)
+    found = _as_report(project, inputs, settings)
     if project.report.bugs:
         text = "this is a bug of shapecheck, please report it, with what is above the line of the error:"
         raise CheckRunError("\n".join((text, *project.report.bugs)), found)
@@ -104,7 +132,7 @@ def check_paths(
     return found
 
 
-def _as_report(project: CheckedProject, inputs: CheckInputs) -> CheckReport:
+def _as_report(project: CheckedProject, inputs: CheckInputs, config: Config) -> CheckReport:
     judged, whole = project.judgement, project.report
     claims = judged_claims(project.modules, judged.verdicts, judged.sure, judged.reasons)
     return CheckReport(
@@ -114,4 +142,5 @@ def _as_report(project: CheckedProject, inputs: CheckInputs) -> CheckReport:
         summary=whole.summary,
         python=whole.python,
         _whole=whole,
+        _config=config,
     )
