@@ -115,3 +115,23 @@ def test_unsafe_fixes_alone_mean_nothing(folder: Path) -> None:
     result = run(folder, "--unsafe-fixes")
     assert result.returncode == 2
     assert "give one of them with it" in result.stderr
+
+
+def test_a_number_that_the_code_may_have_taken_off_the_wrong_axis_is_left_to_its_author(tmp_path: Path) -> None:
+    text = """\
+from jaxtyping import Array, Float
+
+
+class Kronecker:
+    def __init__(self, places: Float[Array, "out_dims spots dims"]):
+        count = places.shape[0]
+        self.states = 2 * count
+        self.places = places * 2  # (out_dims, count, dims)
+        self.turned = places.swapaxes(0, 1)  # (out_dims, spots, dims)
+"""
+    (tmp_path / "m.py").write_text(text)
+    result = run(tmp_path, "--fix")
+    turned = "swapaxes(0, 1)  # (out_dims, spots, dims)"
+    fixed = text.replace(turned, turned.replace("out_dims, spots", "spots, out_dims"))
+    assert (tmp_path / "m.py").read_text() == fixed
+    assert "count and out_dims would be one axis" in result.stdout

@@ -16,8 +16,8 @@ from shapecheck.verdicts.name_axes import AxisNames, call_reader
 
 ALIKE = "--fix leaves it: line {line} says so too, so the code may be what is wrong"
 RAISES = "--fix leaves it: line {line} raises a shape error, so the code may be what is wrong"
-
 TAKEN = "--fix leaves it: line {line} calls what does not take it, so the code may be what is wrong"
+TWICE = "--fix leaves it: {name} and {other} would be one axis, so what {name} is bound to may be what is wrong"
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,8 @@ def _doubt(
     module = modules[key[0]]
     claim = module.claims[key[1]]
     own = _difference(claim, verdicts.bad[key])
+    if own is not None and (names := _names_of_one_axis(claim, verdicts.bad[key])):
+        return TWICE.format(name=names[0], other=names[1])
     for other, false in verdicts.bad.items():
         sibling = module.claims[other[1]] if other[0] == key[0] else claim
         if sibling is claim or sibling.span == claim.span or sibling.scope != claim.scope:
@@ -134,6 +136,21 @@ def _difference(claim: Claim, false: Contradiction) -> _LostDims | None:
     if lost or gained:
         return _LostDims(lost, gained)
     return _LostDims(Counter([f"{' '.join(claimed)} "]), Counter([" ".join(value.shape)]))
+
+
+def _names_of_one_axis(claim: Claim, false: Contradiction) -> tuple[str, str] | None:
+    """A name that has the size of an axis which the claim rightly calls otherwise: `n = x.shape[0]`, `x  # (b, n)`.
+
+    The code is likely to have taken that number off the wrong axis, and the claim to mean what it says.
+    """
+    value, dims = false.mismatch.value, parse_spec(claim.spec).dims
+    if not isinstance(value, ArrayValue) or len(dims) != len(value.shape) or any(map(is_variadic, dims)):
+        return None
+    meant = {bound.name: bound.size for bound in false.mismatch.bound}
+    claimed = [(str(dim), size, meant.get(str(dim))) for dim, size in zip(dims, value.shape, strict=True)]
+    right = {size: name for name, size, own in claimed if own == size}
+    wrong = [(name, right[own]) for name, size, own in claimed if own is not None and own != size and own in right]
+    return next(((name, other) for name, other in wrong if name != other), None)
 
 
 def _is_same(claim: Claim, other: Claim) -> bool:
