@@ -34,6 +34,7 @@ ORDER = (
     "evaluate.limits",
     "evaluate.own_errors",
     "evaluate.read_only_disk",
+    "evaluate.playground",
     "evaluate.scratch_folders",
     "evaluate.leftover_processes",
     "evaluate.framework_protocol",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,7 @@ def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         (each / "kept.txt").write_text("precious")
     (home / "kept.txt").write_text("precious")
     (home / "kept.db").write_text("")
+    (home / "linked").symlink_to(outside)
     monkeypatch.chdir(home)
 
     def run(text: str):
@@ -71,24 +73,11 @@ def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize(
     "body",
     [
-        'shutil.rmtree("results")',
-        "shutil.rmtree(os.path.dirname(path))",
-        'os.remove("results/kept.txt")',
-        'Path("results/kept.txt").write_text("lost")',
-        'open("OUTSIDE/kept.txt", "a").write("more")',
         'shutil.rmtree("OUTSIDE")',
+        'open("OUTSIDE/kept.txt", "a").write("more")',
         'os.rename("OUTSIDE/kept.txt", "OUTSIDE/lost.txt")',
-        'os.chmod("kept.txt", 0)',
-        'os.truncate("kept.txt", 0)',
-        'Path("kept.txt").touch()',
-        'shutil.rmtree("__pycache__")',
-        'open("__pycache__/kept.txt", "w").write("lost")',
         'os.link("OUTSIDE/kept.txt", "own.txt"); open("own.txt", "w").write("lost")',
-        'import sqlite3; sqlite3.connect("kept.db").execute("create table t(a)")',
-        'import sqlite3; sqlite3.connect("file:kept.db", uri=True).execute("create table t(a)")',
         'import sqlite3; sqlite3.connect("file:OUTSIDE/kept.txt?mode=rwc", uri=True).execute("create table t(a)")',
-        'os.unlink("kept.txt", dir_fd=os.open("results", os.O_RDONLY))',
-        'shutil.move("results/kept.txt", "results/moved.txt")',
         'subprocess.run(["touch", "made.txt"])',
     ],
 )
@@ -96,6 +85,66 @@ def test_a_function_that_is_called_with_made_up_arguments_cannot_harm(body: str,
     report = checked(SAVES.format(body=body))
     assert report.unreached
     assert not any(each.severity == "error" for each in report.findings)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        'shutil.rmtree("results")',
+        "shutil.rmtree(os.path.dirname(path))",
+        'os.remove("results/kept.txt")',
+        'Path("results/kept.txt").write_text("lost")',
+        'open("results/kept.txt", "a").write("more")',
+        'Path("results/new.txt").write_text("more")',
+        'Path("linked/kept.txt").write_text("more")',
+        'os.chmod("kept.txt", 0)',
+        'os.truncate("kept.txt", 0)',
+        'Path("kept.txt").touch()',
+        'shutil.rmtree("__pycache__")',
+        'open("__pycache__/kept.txt", "w").write("lost")',
+        'import sqlite3; sqlite3.connect("kept.db").execute("create table t(a)")',
+        'import sqlite3; sqlite3.connect("file:kept.db", uri=True).execute("create table t(a)")',
+        'os.unlink("kept.txt", dir_fd=os.open("results", os.O_RDONLY))',
+        'shutil.move("results/kept.txt", "results/moved.txt")',
+        'os.makedirs("results", exist_ok=True)',
+    ],
+)
+def test_what_it_changes_where_the_user_is_are_copies(body: str, checked) -> None:
+    report = checked(SAVES.format(body=body))
+    assert not report.unreached
+    assert not report.findings
+
+
+def test_what_one_function_writes_the_next_does_not_read(checked) -> None:
+    writes = SAVES.format(body='Path("kept.txt").write_text("lost")')
+    reads = SAVES.replace("save", "then").format(body='assert Path("kept.txt").read_text() == "precious"')
+    report = checked(writes + reads)
+    assert not report.unreached
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        'import logging; logging.getLogger("own").addHandler(logging.FileHandler("kept.txt"))',
+        'open("kept.txt", "a").write("now")',
+        'os.makedirs("results", exist_ok=True); open("results/kept.txt", "w").write("now")',
+        'import sqlite3; sqlite3.connect("kept.db").execute("create table t(a)")',
+        'open("kept.txt", "a").close(); open("results/kept.txt", "a").close(); open("linked/kept.txt", "a").close()',
+    ],
+)
+def test_a_module_that_writes_to_a_file_that_exists_is_imported(first: str, checked) -> None:
+    report = checked(first + "\n" + MODEL)
+    assert not report.unreached
+
+
+def test_a_file_of_all_is_still_its_own_in_the_next_function(checked, tmp_path: Path) -> None:
+    name = tempfile.mktemp()
+    try:
+        save = f'open("{name}", "a").write("sums")'
+        report = checked(SAVES.format(body=save) + SAVES.replace("save", "then").format(body=save))
+    finally:
+        Path(name).unlink(missing_ok=True)
+    assert not report.unreached
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,14 @@ _REACHING = frozenset(
 
 
 @dataclass(frozen=True)
+class Refusal:
+    """What code would have changed: the full path that it named, and where that leads."""
+
+    name: str
+    real: str
+
+
+@dataclass(frozen=True)
 class WriteLimits:
     """What the body of a guard may change: the folders of `scratch`, and `temporary` ones outside of the `project`.
 
@@ -73,11 +81,11 @@ class WriteLimits:
     alone: bool = False
     made_only: bool = False
     made: set[str] = field(default_factory=set)
-    refused: list[str] = field(default_factory=list)  # what it would have changed, by its full path
+    refused: list[Refusal] = field(default_factory=list)
 
-    def refuse(self, reason: str, name: str) -> NoReturn:
+    def refuse(self, reason: str, name: str, real: str) -> NoReturn:
         """Raise ReadOnlyError for a file or folder, and note it."""
-        self.refused.append(os.path.abspath(name))
+        self.refused.append(Refusal(os.path.abspath(name), real.rstrip(os.sep)))
         raise ReadOnlyError(errno.EROFS, reason, name)
 
 
@@ -110,6 +118,8 @@ class _Guard:
                 makes, follow = (event, index) in _MAKING, event in _FOLLOWING
                 if event != "shutil.rmtree" and _is_compiled(path):
                     continue
+                if event == "os.mkdir" and _exists(path):  # fails by itself, as `os.makedirs(exist_ok=True)` expects
+                    continue
                 self._require_writable(limits, path, makes=makes, follow=follow)
 
     def _require_writable(self, limits: WriteLimits, path: object, *, makes: bool, follow: bool) -> None:
@@ -124,10 +134,10 @@ class _Guard:
         if real.startswith((*limits.scratch, *limits.made)):
             return
         if not real.startswith(self.temporary) or real.startswith(limits.project):
-            limits.refuse("What is checked writes in temporary folders only", name)
+            limits.refuse("What is checked writes in temporary folders only", name, real)
         if limits.made_only:
             if not makes or os.path.lexists(name):
-                limits.refuse("What is checked changes only what it has made itself", name)
+                limits.refuse("What is checked changes only what it has made itself", name, real)
             limits.made.add(real)
 
 
@@ -140,6 +150,10 @@ def _is_compiled(path: object) -> bool:
         return False
     folder, last = os.path.split(os.fsdecode(path))
     return last == _COMPILED or (os.path.basename(folder) == _COMPILED and bool(_COMPILED_FILE.search(last)))
+
+
+def _exists(path: object) -> bool:
+    return isinstance(path, (str, bytes, os.PathLike)) and os.path.lexists(path)
 
 
 def _is_folder(path: object) -> bool:
@@ -180,13 +194,18 @@ def _in_folder(path: object, descriptor: object = None) -> object:
 
 @contextlib.contextmanager
 def read_only(
-    scratch: str, project: Iterable[str], *, alone: bool = False, made_only: bool = False
+    scratch: str,
+    project: Iterable[str],
+    *,
+    alone: bool = False,
+    made_only: bool = False,
+    made: set[str] | None = None,
 ) -> Iterator[WriteLimits]:
     """Refuse to change files outside of temporary folders: raises ReadOnlyError, an OSError, inside the body.
 
     `scratch` can be written to; the folders of `project` cannot, even if they are temporary ones. What is `alone`
     starts no process and opens no connection either. If it has `made_only`, it can change nothing in temporary folders
-    that was there before. One guard inside of another takes its place, but for what that lets be written to.
+    that was there before; `made` keeps what it has made from one guard to the next. One guard inside of another takes its place, but for what that lets be written to.
     """
     if not _GUARD.installed:
         sys.addaudithook(_GUARD.audit)
@@ -198,6 +217,7 @@ def read_only(
         project=tuple(map(_inside, project)),
         alone=alone,
         made_only=made_only,
+        made=made if made is not None else before[0].made if before[0] is not None else set(),
     )
     try:
         yield limits

@@ -75,14 +75,3 @@ def _begin(pid: int) -> str:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
     except (OSError, IndexError):
         return ""
-
-
-def playground(home: str, folder: str) -> str:
-    """Make `folder` look like `home`, by links: code reads what it knows there, and writes beside it."""
-    with writable():
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        for entry in os.scandir(home):
-            link = Path(folder, entry.name)
-            if not link.is_symlink():
-                link.symlink_to(entry.path)
-    return folder

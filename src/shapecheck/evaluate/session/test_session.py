@@ -13,11 +13,11 @@ import jax
 from shapecheck.evaluate.global_state import configuration_kinds, differences, jax_settings, set_jax_settings, write
 from shapecheck.evaluate.inputs.trials.failure_reasons import kind_of
 from shapecheck.evaluate.own_errors import is_own
+from shapecheck.evaluate.playground import playground
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.tolerate_concrete import BUG, Steps
 from shapecheck.evaluate.read_only_disk import read_only
-from shapecheck.evaluate.scratch_folders import playground
 from shapecheck.evaluate.suites.generalise import Generaliser
 from shapecheck.worker.messages.entry_messages import ImportEffects
 from shapecheck.worker.messages.suite_messages import CollectedTests, TestFiles, TestLimits, TestPlan, TestResult

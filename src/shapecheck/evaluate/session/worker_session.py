@@ -22,6 +22,7 @@ from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, li
 from shapecheck.evaluate.jax_internals import has_computed, keep_own_traces
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.own_errors import HANDLE, raise_own
+from shapecheck.evaluate.playground import copy_for_writing, link_again, playground
 from shapecheck.evaluate.probes import disable_typecheckers
 from shapecheck.evaluate.probes.monkeypatch import is_in_place, subclasses
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
@@ -29,7 +30,7 @@ from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.user_caches import let_pass_unhashable
 from shapecheck.evaluate.process_damage import ProcessDamage
 from shapecheck.evaluate.read_only_disk import read_only
-from shapecheck.evaluate.scratch_folders import lasting_folder, playground
+from shapecheck.evaluate.scratch_folders import lasting_folder
 from shapecheck.evaluate.session import standard_streams
 from shapecheck.evaluate.session.call_session import CallSession
 from shapecheck.evaluate.session.comparison_session import ComparisonSession
@@ -82,6 +83,7 @@ from shapecheck.worker.messages.target_messages import (
 )
 
 _OLDEST_JAX = (0, 5)
+_MOST_ANSWERS = 5  # to one request: each time on copies of what it would have changed before
 
 
 class TooOldError(Exception):
@@ -167,6 +169,7 @@ class WorkerSession:
             self.global_state,
             self.damage,
         )
+        self._made: set[str] = set()  # in temporary folders, by the code
         self._scratch = ""  # where code writes that would write where the user is
         self._before = jax_settings()
         self._own_files = functools.lru_cache(1)(self._find_own_files)  # after each test the same, as a rule
@@ -239,17 +242,28 @@ class WorkerSession:
 
     def _answer_guarded(self, answer: Callable[[], object], *, alone: bool) -> object:
         """The reply to what imports or evaluates: code that would write where the user is writes elsewhere instead."""
-        home = self.importer.cwd
-        with read_only(os.devnull, self._project(), alone=alone, made_only=True) as limits:
-            reply = self._answer_in(home, answer)
-        is_over = isinstance(reply, ImportedModule) and not reply.error  # it went on without what it would have written
-        if is_over or not any(each.startswith(home + os.sep) for each in limits.refused):
-            return reply
-        if not self._scratch:
-            self._scratch = lasting_folder()
-        elsewhere = playground(home, os.path.join(self._scratch, "here"))
-        with read_only(self._scratch, self._project(), alone=alone, made_only=True):
-            return self._answer_in(elsewhere, answer)
+        home = folder = self.importer.cwd
+        elsewhere = ""
+        copied: list[str] = []
+        for _ in range(_MOST_ANSWERS):
+            scratch = self._scratch if elsewhere else os.devnull
+            with read_only(scratch, self._project(), alone=alone, made_only=True, made=self._made) as limits:
+                reply = self._answer_in(folder, answer)
+            if isinstance(reply, ImportedModule) and not reply.error:  # it went on without what it would have written
+                break
+            is_first = not elsewhere
+            if is_first:
+                if not any(each.name.startswith(home + os.sep) for each in limits.refused):
+                    break
+                self._scratch = self._scratch or lasting_folder()
+                folder = elsewhere = playground(home, os.path.join(self._scratch, "here"))
+            new = copy_for_writing(home, elsewhere, limits.refused)
+            copied += new
+            if not (new or is_first):
+                break
+        if alone:  # what functions write is not for others to read
+            link_again(home, elsewhere, copied)
+        return reply
 
     def _answer_in(self, folder: str, answer: Callable[[], object]) -> object:
         """The reply to a request, given in a folder; the working directory afterwards is the user's again."""

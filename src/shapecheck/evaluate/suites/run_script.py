@@ -16,6 +16,7 @@ from shapecheck.evaluate.inputs.project.user_examples import ExampleError
 from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, explain
 from shapecheck.evaluate.limits import TimeLimitError, time_limit
 from shapecheck.evaluate.own_errors import HANDLE, is_own
+from shapecheck.evaluate.playground import playground
 from shapecheck.evaluate.probes.ast_probes import instrument
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
@@ -23,7 +24,7 @@ from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.tolerate_concrete import STEP, Steps, with_steps
 from shapecheck.evaluate.probes.user_caches import forget
 from shapecheck.evaluate.read_only_disk import read_only
-from shapecheck.evaluate.scratch_folders import playground, scratch_folder
+from shapecheck.evaluate.scratch_folders import scratch_folder
 from shapecheck.model import Evaluation, Failure
 from shapecheck.worker.messages.plans import EntryPlan, ModulePlan
 
