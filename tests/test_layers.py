@@ -33,6 +33,7 @@ ORDER = (
     "worker.messages",
     "evaluate.limits",
     "evaluate.own_errors",
+    "evaluate.landlock",
     "evaluate.read_only_disk",
     "evaluate.playground",
     "evaluate.scratch_folders",

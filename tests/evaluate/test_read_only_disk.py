@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -13,6 +15,7 @@ TOP = """
 import os
 import shutil
 import subprocess
+import os
 import tempfile
 from pathlib import Path
 
@@ -138,7 +141,7 @@ def test_a_module_that_writes_to_a_file_that_exists_is_imported(first: str, chec
 
 
 def test_a_file_of_all_is_still_its_own_in_the_next_function(checked, tmp_path: Path) -> None:
-    name = tempfile.mktemp()
+    name = f"{tempfile.gettempdir()}/shapecheck-test-{tmp_path.name}-{os.getpid()}.log"
     try:
         save = f'open("{name}", "a").write("sums")'
         report = checked(SAVES.format(body=save) + SAVES.replace("save", "then").format(body=save))
@@ -179,6 +182,41 @@ def test_a_module_that_would_remove_a_folder_is_not_imported(checked) -> None:
     report = checked('shutil.rmtree("OUTSIDE")\n' + MODEL)
     assert all("What is checked changes only what it has made itself" in each.reason for each in report.unreached)
     assert report.unreached
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        'os.open("kept.txt", os.O_WRONLY | os.O_TRUNC, dir_fd=os.open("OUTSIDE", os.O_RDONLY))',
+        'os.fchmod(os.open("OUTSIDE/kept.txt", os.O_RDONLY), 0)',
+        'os.utime(os.open("OUTSIDE/kept.txt", os.O_RDONLY), (1, 1))',
+    ],
+)
+def test_a_module_changes_nothing_by_descriptors(first: str, checked) -> None:
+    report = checked(first + "\n" + MODEL)
+    assert report.unreached
+
+
+def test_a_module_makes_its_pipes_elsewhere(checked, tmp_path: Path) -> None:
+    report = checked('os.mkfifo("results/pipe")\n' + MODEL)
+    assert not report.unreached
+    assert not (tmp_path / "home" / "results" / "pipe").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux confines processes")
+@pytest.mark.parametrize(
+    "first",
+    [
+        'os.system("echo lost > OUTSIDE/kept.txt")',
+        'subprocess.run(["sh", "-c", "echo lost > kept.txt; rm OUTSIDE/kept.txt"])',
+        'if os.fork() == 0: os.execlp("touch", "touch", "OUTSIDE/made.txt")\nos.wait()',
+        'assert subprocess.run(["uname"], capture_output=True).stdout',
+        "import pickle; pickle.dumps([os.open, os.system])",
+    ],
+)
+def test_a_process_that_an_import_starts_runs_and_changes_nothing(first: str, checked) -> None:
+    report = checked(first + "\n" + MODEL)
+    assert not report.unreached
 
 
 def test_nothing_of_it_is_left_behind(checked) -> None:

@@ -5,25 +5,28 @@ arguments that are made up, may change only what it has made itself there: nobod
 The latter, and what is there to be read, reaches no other process and no other machine. Python's own files of compiled
 modules may be written by whatever imports.
 
-What Python opens, makes, moves or removes is caught, by an audit hook (PEP 578). Not caught are what a library written
-in C does by itself; pipes and devices (`os.mkfifo`, `os.mknod`) and what `os.open` opens below a descriptor, of which
-the hook hears nothing or too little; changes by a descriptor that was open before; processes of `multiprocessing`'s
-"spawn"; and what threads and exit handlers do after the body.
+What Python opens, makes, moves or removes is caught, by an audit hook (PEP 578), and by monkeypatches where that hears
+nothing or too little. Processes that an import starts, to ask git for a version, or a compiler, can write where the
+import may, if Linux has Landlock; without it they are not confined. Not caught are what a library written in C does by
+itself, and what threads and exit handlers do after the body.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import os
 import re
 import sys
 import tempfile
 import urllib.parse
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import NoReturn
+from types import ModuleType
+from typing import Any, NoReturn
 
+from shapecheck.evaluate.landlock import call_confined, confine
 from shapecheck.evaluate.limits import ReadOnlyError
 
 _TEMPORARY = tempfile.gettempdir()
@@ -49,6 +52,7 @@ _CHANGED = {
 _FOLLOWING = frozenset(  # what is changed is what a name links to, else the entry itself
     {"os.chmod", "os.chown", "os.removexattr", "os.setxattr", "os.truncate", "os.utime"}
 )
+_BY_DESCRIPTOR = frozenset({"os.chmod", "os.chown", "os.removexattr", "os.setxattr", "os.utime"})  # of a file only read
 _MAKING = frozenset({("os.mkdir", 0), ("os.link", 1), ("os.symlink", 1), ("os.rename", 1)})
 _COMPILED = "__pycache__"
 _COMPILED_FILE = re.compile(r"\.(?:pyc|nbi|nbc)\b")  # Python's, and Numba's
@@ -96,6 +100,68 @@ class _Guard:
         self.installed = False
         self.limits: WriteLimits | None = None
         self.temporary = ""
+        self.process = os.getpid()
+
+    def install(self) -> None:
+        """Hear of what is done from now on."""
+        sys.addaudithook(self.audit)
+        self.installed = True
+        for name in ("mkfifo", "mknod"):
+            self._replace(os, name, self._making)
+        self._replace(os, "open", self._opening)
+        for owner, name in (
+            *((os, name) for name in ("posix_spawn", "posix_spawnp", "system")),
+            (sys.modules.get("_posixsubprocess"), "fork_exec"),
+            (sys.modules.get("subprocess"), "_fork_exec"),  # which has taken it from there
+        ):
+            self._replace(owner, name, self._starting)
+
+    @staticmethod
+    def _replace(owner: ModuleType | None, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+        """Monkeypatch one function of Python, where it has that."""
+        before = getattr(owner, name, None)
+        if owner is not None and before is not None:
+            after = functools.wraps(before)(wrap(before))
+            after.__module__ = owner.__name__  # where `pickle` finds it
+            setattr(owner, name, after)
+            for names in (os.supports_dir_fd, os.supports_fd, os.supports_follow_symlinks):
+                if before in names:
+                    names.add(after)
+
+    def _making(self, before: Callable[..., Any]) -> Callable[..., Any]:
+        def make(path: object, *args: object, dir_fd: int | None = None, **kwargs: object) -> object:
+            if self.limits is not None:
+                self._require_writable(self.limits, _in_folder(path, dir_fd), makes=True, follow=False)
+            return before(path, *args, dir_fd=dir_fd, **kwargs)
+
+        return make
+
+    def _opening(self, before: Callable[..., Any]) -> Callable[..., Any]:
+        def open_below(path: object, flags: int, *args: object, dir_fd: int | None = None, **kwargs: object) -> object:
+            if dir_fd is not None and self.limits is not None:
+                self.audit("open", (_in_folder(path, dir_fd), None, flags))
+                if isinstance(path, (str, bytes, os.PathLike)) and flags & _WRITING:
+                    # The hook would take the name for one in the working directory.
+                    return before(_in_folder(path, dir_fd), flags, *args, **kwargs)
+            return before(path, flags, *args, dir_fd=dir_fd, **kwargs)
+
+        return open_below
+
+    def _starting(self, before: Callable[..., Any]) -> Callable[..., Any]:
+        def start(*args: object, **kwargs: object) -> object:
+            limits = self.limits
+            if limits is None:
+                return before(*args, **kwargs)
+            if limits.alone:
+                self.audit("subprocess.Popen", ())
+            return call_confined(functools.partial(before, *args, **kwargs), self.folders(limits))
+
+        return start
+
+    def folders(self, limits: WriteLimits) -> list[str]:
+        """Where processes can write: in temporary folders only if the project is not in one."""
+        is_apart = not any(each.startswith(self.temporary) for each in limits.project)
+        return [*limits.scratch, *([self.temporary] if is_apart else [])]
 
     def audit(self, event: str, arguments: tuple[object, ...]) -> None:
         """Raise ReadOnlyError for what would change a file."""
@@ -104,17 +170,21 @@ class _Guard:
             return
         if limits.alone and event in _REACHING:
             raise ReadOnlyError(errno.EPERM, "What is only shown or made up reaches no other process or machine", event)
-        if not (event in ("open", "sqlite3.connect") or event in _CHANGED):
+        if not (event in ("open", "os.exec", "sqlite3.connect") or event in _CHANGED):
             return
+        if event == "os.exec" and os.getpid() != self.process:
+            confine(self.folders(limits))
         if event == "open":
             path, _, flags = arguments
             if isinstance(flags, int) and flags & _WRITING and not _is_compiled(path) and not _is_folder(path):
                 self._require_writable(limits, path, makes=bool(flags & os.O_CREAT), follow=True)
         elif event == "sqlite3.connect":
             self._require_writable(limits, _written_database(arguments[0]), makes=True, follow=True)
-        else:
+        elif event in _CHANGED:
             for index, folder in _CHANGED[event]:
                 path = _in_folder(arguments[index], *arguments[folder : folder + 1])
+                if isinstance(path, int) and event in _BY_DESCRIPTOR:
+                    path = _in_folder("", path)
                 makes, follow = (event, index) in _MAKING, event in _FOLLOWING
                 if event != "shutil.rmtree" and _is_compiled(path):
                     continue
@@ -187,9 +257,15 @@ def _in_folder(path: object, descriptor: object = None) -> object:
     if not isinstance(descriptor, int) or descriptor < 0 or not isinstance(path, (str, bytes, os.PathLike)):
         return path
     try:
-        return os.path.join(os.readlink(f"/proc/self/fd/{descriptor}"), os.fsdecode(path))
+        return os.path.join(os.readlink(f"/proc/self/fd/{descriptor}"), os.fsdecode(path)).rstrip(os.sep)
     except OSError:  # not on Linux
         return path
+
+
+def install_guard() -> None:
+    """Put hook and monkeypatches in their places, which nothing changes until something is `read_only`."""
+    if not _GUARD.installed:
+        _GUARD.install()
 
 
 @contextlib.contextmanager
@@ -205,11 +281,10 @@ def read_only(
 
     `scratch` can be written to; the folders of `project` cannot, even if they are temporary ones. What is `alone`
     starts no process and opens no connection either. If it has `made_only`, it can change nothing in temporary folders
-    that was there before; `made` keeps what it has made from one guard to the next. One guard inside of another takes its place, but for what that lets be written to.
+    that was there before; `made` keeps what it has made from one guard to
+    the next. One guard inside of another takes its place, but for what that lets be written to.
     """
-    if not _GUARD.installed:
-        sys.addaudithook(_GUARD.audit)
-        _GUARD.installed = True
+    install_guard()
     before = _GUARD.limits, _GUARD.temporary
     _GUARD.temporary = _inside(_TEMPORARY)
     _GUARD.limits = limits = WriteLimits(

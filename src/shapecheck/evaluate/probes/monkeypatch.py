@@ -21,6 +21,8 @@ In the worker, for good:
 | hooks, decorators of jaxtyping and its like | probes/disable_typecheckers.py | they would end an evaluation early    |
 | `functools._lru_cache_wrapper`              | probes/user_caches.py          | a cache lets pass what has no hash    |
 | constructors of the user's classes          | probes/probe_runtime.py        | claims about fields are checked       |
+| `os.open`, `os.mkfifo`, `os.mknod`          | read_only_disk.py              | they cannot change the user's files   |
+| `os.system`, `os.posix_spawn`, `fork_exec`  | read_only_disk.py              | nor can processes that they start     |
 
 In a program that runs under checks (`shapecheck run`), until they end:
 

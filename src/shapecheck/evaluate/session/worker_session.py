@@ -29,7 +29,7 @@ from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.user_caches import let_pass_unhashable
 from shapecheck.evaluate.process_damage import ProcessDamage
-from shapecheck.evaluate.read_only_disk import read_only
+from shapecheck.evaluate.read_only_disk import install_guard, read_only
 from shapecheck.evaluate.scratch_folders import lasting_folder
 from shapecheck.evaluate.session import standard_streams
 from shapecheck.evaluate.session.call_session import CallSession
@@ -155,6 +155,7 @@ class WorkerSession:
         jax.config.update("jax_traceback_filtering", "off")
         disable_typecheckers.stand_aside()
         let_pass_unhashable()
+        install_guard()  # before what is in place is written down
         keep_own_traces(lambda names: HANDLE in names)
         self._threads = _count_threads()
         self._send, self._serve = send, serve
