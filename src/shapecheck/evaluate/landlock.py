@@ -68,7 +68,7 @@ def confine(folders: Iterable[str]) -> bool:
         os.close(ruleset)
 
 
-class _Rule(ctypes.Structure):
+class _PathBeneath(ctypes.Structure):
     """What the kernel calls `landlock_path_beneath_attr`."""
 
     _pack_ = 1
@@ -81,7 +81,7 @@ def _allow(system: ctypes.CDLL, ruleset: int, folder: str, allowed: int) -> None
     except OSError:  # there is nothing to write in
         return
     try:
-        rule = _Rule(allowed, descriptor)
+        rule = _PathBeneath(allowed, descriptor)
         system.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, ctypes.byref(rule), 0)
     finally:
         os.close(descriptor)

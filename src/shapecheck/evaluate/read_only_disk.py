@@ -107,14 +107,14 @@ class _Guard:
         sys.addaudithook(self.audit)
         self.installed = True
         for name in ("mkfifo", "mknod"):
-            self._replace(os, name, self._making)
-        self._replace(os, "open", self._opening)
+            self._replace(os, name, self._guard_new_files)
+        self._replace(os, "open", self._guard_open)
         for owner, name in (
             *((os, name) for name in ("posix_spawn", "posix_spawnp", "system")),
             (sys.modules.get("_posixsubprocess"), "fork_exec"),
             (sys.modules.get("subprocess"), "_fork_exec"),  # which has taken it from there
         ):
-            self._replace(owner, name, self._starting)
+            self._replace(owner, name, self._confine_processes)
 
     @staticmethod
     def _replace(owner: ModuleType | None, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
@@ -128,7 +128,9 @@ class _Guard:
                 if before in names:
                     names.add(after)
 
-    def _making(self, before: Callable[..., Any]) -> Callable[..., Any]:
+    def _guard_new_files(self, before: Callable[..., Any]) -> Callable[..., Any]:
+        """Make pipes and devices where other files may be made."""
+
         def make(path: object, *args: object, dir_fd: int | None = None, **kwargs: object) -> object:
             if self.limits is not None:
                 self._require_writable(self.limits, _in_folder(path, dir_fd), makes=True, follow=False)
@@ -136,7 +138,9 @@ class _Guard:
 
         return make
 
-    def _opening(self, before: Callable[..., Any]) -> Callable[..., Any]:
+    def _guard_open(self, before: Callable[..., Any]) -> Callable[..., Any]:
+        """Open what is below a descriptor by its full name, so that the hook hears of it."""
+
         def open_below(path: object, flags: int, *args: object, dir_fd: int | None = None, **kwargs: object) -> object:
             if dir_fd is not None and self.limits is not None:
                 self.audit("open", (_in_folder(path, dir_fd), None, flags))
@@ -147,7 +151,9 @@ class _Guard:
 
         return open_below
 
-    def _starting(self, before: Callable[..., Any]) -> Callable[..., Any]:
+    def _confine_processes(self, before: Callable[..., Any]) -> Callable[..., Any]:
+        """Start processes that can write only where the body may, or none where that is `alone`."""
+
         def start(*args: object, **kwargs: object) -> object:
             limits = self.limits
             if limits is None:
@@ -281,8 +287,8 @@ def read_only(
 
     `scratch` can be written to; the folders of `project` cannot, even if they are temporary ones. What is `alone`
     starts no process and opens no connection either. If it has `made_only`, it can change nothing in temporary folders
-    that was there before; `made` keeps what it has made from one guard to
-    the next. One guard inside of another takes its place, but for what that lets be written to.
+    that was there before; `made` keeps what it has made from one guard to the next. One guard inside of another takes
+    its place, but for what that lets be written to.
     """
     install_guard()
     before = _GUARD.limits, _GUARD.temporary
