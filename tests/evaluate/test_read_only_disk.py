@@ -219,6 +219,32 @@ def test_a_process_that_an_import_starts_runs_and_changes_nothing(first: str, ch
     assert not report.unreached
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux confines threads")
+@pytest.mark.parametrize(
+    "first",
+    [
+        'import ctypes; ctypes.CDLL(None).unlink(b"kept.txt")',
+        'import ctypes; ctypes.CDLL(None).truncate(b"OUTSIDE/kept.txt", ctypes.c_long(0))',
+        'import ctypes; ctypes.CDLL(None).rmdir(b"empty")',
+        "import threading, time\n"
+        'def later():\n    time.sleep(0.2)\n    Path("OUTSIDE/kept.txt").write_text("lost")\n'
+        "threading.Thread(target=later).start()",
+        'import atexit; atexit.register(Path("OUTSIDE/kept.txt").write_text, "lost")',
+    ],
+)
+def test_outside_of_temporary_folders_nothing_else_changes_files_either(
+    first: str, checked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    (tmp_path / "home" / "empty").mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    report = checked(first + "\n" + MODEL)
+    assert not report.unreached
+    assert (tmp_path / "home" / "empty").is_dir()
+
+
 def test_nothing_of_it_is_left_behind(checked) -> None:
     says_where = 'Path("log.txt").write_text("sums"); raise RuntimeError("at " + os.getcwd().replace("/", "|"))'
     report = checked(SAVES.format(body=says_where))

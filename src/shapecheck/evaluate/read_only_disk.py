@@ -7,8 +7,8 @@ modules may be written by whatever imports.
 
 What Python opens, makes, moves or removes is caught, by an audit hook (PEP 578), and by monkeypatches where that hears
 nothing or too little. Processes that an import starts, to ask git for a version, or a compiler, can write where the
-import may, if Linux has Landlock; without it they are not confined. Not caught are what a library written in C does by
-itself, and what threads and exit handlers do after the body.
+import may, if Linux has Landlock. It also confines a worker as a whole, for libraries written in C write by themselves,
+and threads after the body: to temporary folders, unless the user is in one. Elsewhere neither is caught.
 """
 
 from __future__ import annotations
@@ -266,6 +266,15 @@ def _in_folder(path: object, descriptor: object = None) -> object:
         return os.path.join(os.readlink(f"/proc/self/fd/{descriptor}"), os.fsdecode(path)).rstrip(os.sep)
     except OSError:  # not on Linux
         return path
+
+
+def confine_worker() -> bool:
+    """Let this process, and all threads and processes that it starts from now on, write in temporary folders only.
+
+    False where that cannot be: without Landlock, or if the working directory is in a temporary folder itself.
+    """
+    temporary = _inside(_TEMPORARY)
+    return not _inside(os.getcwd()).startswith(temporary) and confine([temporary, "/dev"])
 
 
 def install_guard() -> None:

@@ -79,7 +79,7 @@ class DaskCluster:
                 folder=folder,
                 hashes=hashes,
                 startup=self.marks.with_marks(
-                    dump(Startup(plans=tuple(run.plans), settings=run.settings, culprits={}))
+                    dump(Startup(plans=tuple(run.plans), settings=run.settings, culprits={}, confined=True))
                 ),
                 surroundings=self.marks.with_marks(json.dumps([cwd, dict(variables)])),
                 archive=b"" if self._see(folder, hashes) else pack_project(folder),

@@ -107,7 +107,7 @@ class _ImportedServer:
     def __init__(self, request: ImportRequest, start: Start) -> None:
         self.key = request.key()
         culprits = {plan.file: f"{plan.name} {_EDITED}" for plan in request.plans if plan.file in request.edited}
-        startup = Startup(plans=tuple(request.plans), settings=request.settings, culprits=culprits)
+        startup = Startup(plans=tuple(request.plans), settings=request.settings, culprits=culprits, confined=True)
         self._worker = Worker(request.python, startup, cwd=request.cwd, start=start)
         try:
             self._stamps = self._import(request)

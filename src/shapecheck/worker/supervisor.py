@@ -265,7 +265,12 @@ class Supervisor:
             return self._cluster.open_worker(self.python, self.conduct.culprits)
         return Worker(
             self.python,
-            Startup(plans=tuple(self.plans), settings=self.settings, culprits=dict(self.conduct.culprits)),
+            Startup(
+                plans=tuple(self.plans),
+                settings=self.settings,
+                culprits=dict(self.conduct.culprits),
+                confined=True,
+            ),
             cwd=self.cwd,
             echo=self.echo,
             on_bug=self.conduct.note_bug,

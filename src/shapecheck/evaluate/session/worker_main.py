@@ -141,9 +141,13 @@ def _start(opening: Startup, send: Send, serve: Serve) -> WorkerSession | StartR
         # JAX 0.5.0 needs absl for this, and does not say so in its requirements.
         hint = f"jax.export cannot be imported there ({error}); `pip install absl-py` may be what it lacks"
         return StartRefusal(reason=hint)
+    from shapecheck.evaluate.read_only_disk import confine_worker
+    from shapecheck.evaluate.scratch_folders import lasting_folder
     from shapecheck.evaluate.session.worker_session import TooOldError, WorkerSession
 
     _write_no_bytecode()
+    if opening.confined and confine_worker():
+        os.environ.setdefault("NUMBA_CACHE_DIR", lasting_folder())  # else it defines nothing that it is to cache
     try:
         return WorkerSession(opening, send, serve)
     except TooOldError as error:

@@ -18,11 +18,15 @@ from shapecheck.worker.messages.plans import ModulePlan, WorkerSettings
 
 @dataclass(frozen=True, kw_only=True)
 class Startup:
-    """The parent's first message: what may be imported, and the files that ended a worker, with the reason."""
+    """The parent's first message: what may be imported, and the files that ended a worker, with the reason.
+
+    A worker that is `confined` writes in temporary folders only, whatever the user's code does.
+    """
 
     plans: tuple[ModulePlan, ...]
     settings: WorkerSettings
     culprits: Mapping[str, str]
+    confined: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
