@@ -749,6 +749,33 @@ import types
 CONFIG = types.SimpleNamespace(typechecking_enabled=True)
 """,
     "kauldron/__init__.py": "",
+    # another compiler than Python's finds the code that the author wrote
+    "numba.py": """from __future__ import annotations
+
+def njit(function):
+    if function.__code__.co_names:
+        raise TypeError(f"cannot determine the type of {function.__code__.co_names}")
+    return function
+""",
+    "compiled.py": """
+import numba
+from numba import njit
+
+@numba.njit
+def twice(a):
+    return a + a
+
+def thrice(a):
+    def inner(b):
+        return b + b
+    return inner(a) + a
+
+fast = njit(thrice)
+
+def both(x):
+    # x: (n, d)
+    return fast(twice(x)).sum(1)  # (d,)  ~SC201
+""",
 }
 
 

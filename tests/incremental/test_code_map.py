@@ -97,7 +97,13 @@ def test_an_edit_changes_the_functions_that_it_is_in(old: str, new: str, which: 
 
 
 @pytest.mark.parametrize(
-    "line", ["import inspect; T = inspect.getsource(f)", "def broken(:", "N = f.__code__.co_firstlineno"]
+    "line",
+    [
+        "import inspect; T = inspect.getsource(f)",
+        "def broken(:",
+        "N = f.__code__.co_firstlineno",
+        "import numba; G = numba.njit(f)",  # nothing in it tells when it runs
+    ],
 )
 def test_text_that_means_itself_has_no_parts(line: str, tmp_path: Path) -> None:
     assert units(f"def f(x):\n    return x  # (n,)\n{line}\n", tmp_path) is None

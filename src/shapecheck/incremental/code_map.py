@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from shapecheck.incremental.content_hash import DROPPED, content, may_yield, yields
 from shapecheck.model import Position, Scope, Site
+from shapecheck.model.other_compilers import compiled_elsewhere
 from shapecheck.worker.code_units import CodeUnit, CodeUnits
 from shapecheck.worker.messages.plans import ModulePlan
 
@@ -28,6 +29,8 @@ def code_units(source: bytes, plan: ModulePlan) -> CodeUnits | None:
             warnings.simplefilter("ignore")  # of invalid escapes in other people's strings
             tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    if compiled_elsewhere(tree):  # nobody knows when these run
         return None
     scope_at = {(s.position.line, s.position.column): s.index for s in plan.scopes if s.position is not None}
     if any(_start(node) not in scope_at for node in ast.walk(tree) if isinstance(node, _Function)):

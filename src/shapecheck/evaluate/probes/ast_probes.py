@@ -21,6 +21,7 @@ from typing import TypeVar, cast
 from shapecheck.evaluate.own_errors import HANDLE
 from shapecheck.evaluate.probes.bound_names import ScopedNode, assigned_names, bound_names, is_generator, target
 from shapecheck.model import INSERTED, Point, Position, Scope, Site
+from shapecheck.model.other_compilers import compiled_elsewhere
 
 Key = tuple[int, int, int, int]
 
@@ -124,6 +125,7 @@ class _Transformer(ast.NodeTransformer):
         self.overriding: set[int] = set()  # methods that may override a declaration
         self.stack: list[int] = [0]
         self.own: list[frozenset[str]] = []  # names, of the functions and classes around
+        self.compiled: frozenset[tuple[int, int]] = frozenset()  # functions of which another compiler reads the code
         for site in sites:
             if site.part is not None and site.position is not None:
                 self.formatted.setdefault(key(site.position), []).append(site)
@@ -140,6 +142,7 @@ class _Transformer(ast.NodeTransformer):
 
     def transform(self, tree: ast.Module) -> ast.Module:
         """Instrument the module body and open the module's own scope."""
+        self.compiled = compiled_elsewhere(tree)
         tree = self._within(tree)
         if 0 in self.probed:
             start = body_start(tree.body, module=True)
@@ -216,6 +219,8 @@ class _Transformer(ast.NodeTransformer):
 
     def _function(self, node: _Function) -> _Function:
         scope = self.by_position.get((node.lineno, node.col_offset))
+        if (node.lineno, node.col_offset) in self.compiled:
+            return node
         if scope is None:
             return self._within(node)
         # Decorators and defaults belong to the scope around the function.
