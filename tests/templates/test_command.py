@@ -259,7 +259,9 @@ def make_number(size):
         (["Two"], ["--init kind=..."]),
         (
             ["Two", "--init", "kind=1"],
-            ["--init kind=1 --arg 'x=f32[batch 48]' --arg 'table=f32[batch 48]' (or a value: "],
+            [
+                "--init kind=1 --arg 'table=f32[batch 48]' (or a value: "
+            ],  # x goes to the base class, which says what it is
         ),
         (["make_nothing"], ["--arg 'size=f32[batch 48]'", "--init size=..."]),
         (["make_nothing", "--init", "size=3"], ["make_nothing --init size=3 --arg 'x=f32[batch 48]'"]),

@@ -11,8 +11,8 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-import threading
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # system calls, the same on all processors
@@ -28,22 +28,13 @@ Result = TypeVar("Result")
 
 def call_confined(function: Callable[[], Result], folders: Iterable[str]) -> Result:
     """Call a function that starts a process, which can write in these folders only."""
-    results: list[Result] = []
-    errors: list[BaseException] = []
 
-    def call() -> None:
-        try:
-            confine(folders)
-            results.append(function())
-        except BaseException as error:  # it is raised where the caller is
-            errors.append(error)
+    def call() -> Result:
+        confine(folders)
+        return function()
 
-    thread = threading.Thread(target=call, name="shapecheck-confined")
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-    return results[0]
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="shapecheck-confined") as thread:
+        return thread.submit(call).result()
 
 
 def confine(folders: Iterable[str]) -> bool:

@@ -118,7 +118,7 @@ class _Guard:
 
     @staticmethod
     def _replace(owner: ModuleType | None, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-        """Monkeypatch one function of Python, where it has that."""
+        """Replace one function of Python by a monkeypatch, where it has that."""
         before = getattr(owner, name, None)
         if owner is not None and before is not None:
             after = functools.wraps(before)(wrap(before))
