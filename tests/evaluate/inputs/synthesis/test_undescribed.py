@@ -92,6 +92,11 @@ class Base(eqx.Module):
     def __init__(self, kind):
         self.kind = KINDS[kind]
 
+    @staticmethod
+    def scale(x, factor):
+        '''factor: (k,)'''
+        return x * factor
+
 class Kernel(Base):
     d_out: int
 
@@ -103,6 +108,10 @@ class Kernel(Base):
         '''x: (n, d)'''
         w = jax.random.normal(rng_state, (x.shape[1], self.d_out))
         return x @ w  # (n, d_out)
+
+    def scaled(self, x):
+        n, m = x.shape
+        return super().scale(x, jnp.ones(m))  # (n, m)
 
     def gram(self, x, jitter):
         '''x: (n, d)'''

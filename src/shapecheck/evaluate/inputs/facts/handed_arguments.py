@@ -141,7 +141,8 @@ class ArgumentReader:
             return None
         for cls in self._owner.__mro__[1:]:
             if function.attr in vars(cls):
-                return _plain(vars(cls)[function.attr])
+                method = vars(cls)[function.attr]
+                return None if isinstance(method, (staticmethod, classmethod)) else _plain(method)
         return None
 
     def _class_of(self, value: ast.expr) -> type | None:

@@ -22,7 +22,7 @@ _DEPTH = 3  # functions that hand it on to each other
 
 
 def type_by_use(function: Callable[..., object], parameter: str) -> object:
-    """`bool` or `str`, if all that the code does with a parameter is what one does with these; else MISSING."""
+    """`bool` if the code only asks whether a parameter is true, `str` if it knows texts for it; else MISSING."""
     if name_hints.flag(parameter) is None and takes_flag(function, parameter):
         return bool
     return str if known_texts(function, parameter) else MISSING
