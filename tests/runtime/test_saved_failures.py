@@ -127,6 +127,18 @@ def test_what_is_compiled_where_it_is_called_is_reproduced(call: str) -> None:
     assert run_test("test_it.py").returncode == 0
 
 
+def test_what_an_operation_gives_is_reproduced_under_the_setting_of_jax_that_found_it() -> None:
+    Path("train.py").write_text(TRAINING)
+    assert run("shapecheck", "run", "--numerics", "ops", "--save-failure", "out", "train.py").returncode == 1
+    assert main(["reproduce", "out/failure.json", "--output", "test_it.py"]) == 0
+    with np.load("test_it.npz", allow_pickle=False) as arrays:
+        assert [arrays[name].tolist() for name in arrays.files] == [[3.0], [-1.0]]
+    assert "with jax.debug_nans(True):" in Path("test_it.py").read_text()
+    assert run_test("test_it.py").returncode == 1
+    Path("train.py").write_text(TRAINING.replace("jnp.sqrt(", "jnp.sqrt(0 * "))
+    assert run_test("test_it.py").returncode == 0
+
+
 def test_a_mismatch_needs_no_values() -> None:
     Path("claim.py").write_text(CLAIM)
     assert run("shapecheck", "run", "--save-failure", "out", "claim.py").returncode == 1

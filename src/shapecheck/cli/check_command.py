@@ -68,7 +68,12 @@ class _CheckFlags(ReportOptions):
 )
 @click.option("--watch", "watch_files", is_flag=True, help="Check again whenever a file changes, until Ctrl-C.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
-@click.option("-v", "--verbose", is_flag=True, help="Tell what was evaluated, and let your code print.")
+@click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    help="Tell what was evaluated, and what your code prints: each line once, and no more than 100.",
+)
 def check(paths: tuple[Path, ...], **options: Unpack[_CheckFlags]) -> int:
     """Check the claims in files and folders against abstract evaluation.
 

@@ -60,5 +60,6 @@ def _exit_code(report: Report, config: Config) -> int:
         return FINDINGS
     # What one shard does not reach may be what another does.
     counts = report.summary
-    unreached = report.shard is None and (counts.unreached > counts.unreached_declarations or report.unparsed)
+    uncounted = report.unparsed or report.unread
+    unreached = report.shard is None and (counts.unreached > counts.unreached_declarations or uncounted)
     return FINDINGS if config.fail_on_unreached and unreached else CLEAN

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -24,6 +26,9 @@ from shapecheck.commands.snippet_reader import read_snippets
 from shapecheck.config import Config
 from shapecheck.incremental.rerun import Rerun
 from shapecheck.model import Module, Report, Snippet
+
+_FOR_READING = 0.5  # the part of the budget in which files are read, before any is evaluated
+_LATE = "no time was left to read it (--budget SECONDS allows more)"
 
 if TYPE_CHECKING:
     from shapecheck.worker.imported_forks import StartFor
@@ -50,6 +55,7 @@ class PlannedProject:
     plans: Mapping[str, ModulePlan]
     snippets: Sequence[Snippet]
     memory: ResultCache | None
+    late: Sequence[str] = ()  # the files for which there was no time
 
 
 def plan_inputs(
@@ -57,20 +63,27 @@ def plan_inputs(
     config: Config,
     rerun: Rerun | None,
     prepare: Callable[[Module, bytes], Module] = lambda module, text: module,
+    deadline: float = math.inf,
 ) -> PlannedProject:
-    """Read all files, as far as `rerun` does not remember what they claim. `prepare` adds to what is observed."""
+    """Read all files, as far as `rerun` does not remember what they claim. `prepare` adds to what is observed.
+
+    Those that nothing is remembered of come last, and no more are read after the `deadline` (by time.monotonic).
+    """
     texts = inputs.texts
     reader = ModuleReader(config, dict(texts.values()), rerun.store if rerun is not None else None)
     if rerun is not None and rerun.store.is_shared:
         reader.fetch(texts)
-    modules = {shown: prepare(reader.read_file(file, text, shown), text) for shown, (file, text) in texts.items()}
+    read = reader.read_files(texts, deadline)
+    modules = {shown: prepare(read[shown], text) for shown, (_, text) in texts.items() if shown in read}
     plans = {
-        shown: plan(file, modules[shown], config, text if shown in inputs.unsaved else None)
-        for shown, (file, text) in texts.items()
+        shown: plan(texts[shown][0], module, config, texts[shown][1] if shown in inputs.unsaved else None)
+        for shown, module in modules.items()
     }
-    snippets = read_snippets(texts, inputs.shown_in, plans) if inputs.shown_in is not None else ()
+    in_time = {shown: each for shown, each in texts.items() if shown in modules}
+    snippets = read_snippets(in_time, inputs.shown_in, plans) if inputs.shown_in is not None else ()
     memory = rerun.memory(list(plans.values()), snippets) if rerun is not None else None
-    return PlannedProject(modules=modules, plans=plans, snippets=snippets, memory=memory)
+    late = [shown for shown in texts if shown not in read]
+    return PlannedProject(modules=modules, plans=plans, snippets=snippets, memory=memory, late=late)
 
 
 def check_inputs(
@@ -90,16 +103,18 @@ def check_inputs(
     `prepare` adds to what is observed of a file. `start_for` says how worker processes are started, in `cwd`,
     if not by themselves in the working directory. The budget counts from when the run `started`.
     """
-    planned = plan_inputs(inputs, config, rerun, prepare)
+    started = time.monotonic() if started is None else started
+    planned = plan_inputs(inputs, config, rerun, prepare, started + _FOR_READING * config.budget)
+    unread = {**inputs.unread, **dict.fromkeys(planned.late, _LATE)}
     modules, plans, memory = planned.modules, list(planned.plans.values()), planned.memory
     files = [file for file, _ in inputs.texts.values()]
     around = EvaluationContext(files, inputs.tests, memory, progress, echo, start_for, cwd, started, planned.snippets)
     evaluated = evaluate(plans, modules, config, around)
     kept = check_locks(inputs.lock, inputs.paths, config, progress)
     judgement = judge_run(modules, evaluated, config)
-    whole = report(modules, evaluated, judgement, kept, config, tuple(sorted(inputs.unread.items())))
+    whole = report(modules, evaluated, judgement, kept, config, tuple(sorted(unread.items())))
     found = with_cells(whole, inputs.notebooks)
-    if rerun is not None and memory is not None and not inputs.unread:
+    if rerun is not None and memory is not None and not unread:
         alias_files = {os.path.realpath(file) for module in modules.values() for file in module.alias_files}
         if kept is None:
             rerun.keep(found, memory, found.python, alias_files)

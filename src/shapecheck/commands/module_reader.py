@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
+import time
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -32,19 +34,38 @@ class ModuleReader:
         self._project = Project(self._read_bytes, self._roots)
         self._store = store
 
+    def read_files(self, texts: Mapping[str, tuple[Path, bytes]], deadline: float = math.inf) -> Mapping[str, Module]:
+        """What files claim, by shown path. None is begun after the `deadline`, but for the first."""
+        found: dict[str, Module] = {}
+        unknown: list[str] = []
+        for shown, (file, data) in texts.items():
+            if (found or unknown) and time.monotonic() > deadline:
+                break
+            module = self._load_kept_module(self._slot(os.path.abspath(file), shown, data))
+            if module is None:
+                unknown.append(shown)
+            else:
+                found[shown] = module
+        for shown in unknown:
+            if found and time.monotonic() > deadline:
+                break
+            found[shown] = self._read_anew(*texts[shown], shown)
+        return found
+
     def read_file(self, file: Path, data: bytes, shown: str = "") -> Module:
         """All that a file claims; aliases of types may stand in other files."""
-        path, shown = os.path.abspath(file), shown or files.shown_path(file)
-        slot = self._slot(path, shown, data)
-        module = self._load_kept_module(slot)
-        if module is not None:
-            return module
+        shown = shown or files.shown_path(file)
+        module = self._load_kept_module(self._slot(os.path.abspath(file), shown, data))
+        return self._read_anew(file, data, shown) if module is None else module
+
+    def _read_anew(self, file: Path, data: bytes, shown: str) -> Module:
+        path = os.path.abspath(file)
         neighbours = self._project.beside(path)
         module = read_module(shown, data, neighbours=neighbours)
         if self._store is not None:
             state = self._state(neighbours.requested, neighbours.roots)
             value = {"requested": sorted(neighbours.requested), "roots": sorted(neighbours.roots), "state": state}
-            self._store.put(slot, dump({**value, "module": module}))
+            self._store.put(self._slot(path, shown, data), dump({**value, "module": module}))
         return module
 
     def fetch(self, texts: Mapping[str, tuple[Path, bytes]]) -> None:

@@ -28,7 +28,8 @@ class Reproduction:
     """What a test is made of: what goes wrong, and where; the folder that `call` imports from; the module whose claims
     are `checked` while it runs, "" if the program itself raises. Fields of classes are checked only if it is `hooked`
     when it is imported; with `numerics`, values are looked at in place of claims. A `helper` is a function of its own.
-    Where other claims fail first, the test goes on, and asserts that what is `said` of this one is not.
+    Where other claims fail first, the test goes on, and asserts that what is `said` of this one is not. `setting` is a
+    context of JAX's in which the program ran.
     """
 
     what: str
@@ -40,6 +41,7 @@ class Reproduction:
     numerics: bool = False
     helper: str = ""
     said: str = ""
+    setting: str = ""
 
 
 def render(made: Reproduction) -> str:
@@ -49,7 +51,7 @@ def render(made: Reproduction) -> str:
 
 def _lines(made: Reproduction) -> Iterator[str]:
     body = [*made.call.lines, made.call.call]
-    text = "\n".join(body)
+    text = "\n".join([*body, made.setting])
     title = textwrap.wrap(f"{made.place}: {made.what}".replace("\\", "\\\\").replace('"""', "'''"), _WIDE)
     sizes = ", ".join(f"{name}={size}" for name, size in sorted(made.call.sizes.items()))
     smallest = f" The sizes are the smallest that show it: {sizes}." if sizes else ""
@@ -88,6 +90,9 @@ def _lines(made: Reproduction) -> Iterator[str]:
             options = ", on_failure='warn'"
         what = "looks for NaN and infinity" if made.numerics else "holds each value against its claims"
         yield f"    with shapecheck.runtime_checks({package!r}{options}):  # {what}"
+        body = [f"    {line}" for line in body]
+    if made.setting:
+        yield f"    with {made.setting}:  # as in the run that failed"
         body = [f"    {line}" for line in body]
     yield from (f"    {line}" for line in body)
     if made.said:

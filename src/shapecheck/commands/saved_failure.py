@@ -26,6 +26,7 @@ from shapecheck.worker.messages.target_messages import WrittenCall
 _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*\Z")
 _MOST_RUNS = 16
 _NOT_FINITE = "NonFinite"
+_OF_JAX = "FloatingPointError"  # raised under JAX's own jax_debug_nans and jax_debug_infs
 _LONGEST = 60
 # In the user's interpreter, for there is NumPy: the arrays that a test needs, cut to what it needs of them.
 _CUT = """\
@@ -89,7 +90,7 @@ def reproduce_failure(saved: SavedFailure, config: Config, output: Path | None) 
     with scratch_folder() as folder:
         for call in saved.calls:
             attempt = _SavedAttempt(saved, call, python, Path(folder), config.timeout)
-            for has_values in (True,) if saved.error == _NOT_FINITE else (False, True):
+            for has_values in (True,) if saved.error in (_NOT_FINITE, _OF_JAX) else (False, True):
                 for checked in (False, True) if saved.error == _NOT_FINITE else (saved.code != "",):
                     form = _Form(has_values=has_values, checked=checked)
                     outcome = attempt.run(form)
@@ -211,9 +212,17 @@ class _SavedAttempt:
                 ),
                 checked=self._module if form.checked else "",
                 numerics=saved.error == _NOT_FINITE,
+                setting=_setting(saved),
                 helper=_REBUILT if writer.rebuilds else "",
             )
         )
+
+
+def _setting(saved: SavedFailure) -> str:
+    """The context in which JAX raises what was saved; "" if it does so in any."""
+    if saved.error != _OF_JAX:
+        return ""
+    return "jax.debug_infs(True)" if "(inf)" in saved.text else "jax.debug_nans(True)"
 
 
 class _ExpressionWriter:

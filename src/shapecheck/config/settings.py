@@ -67,7 +67,7 @@ class Config:
         False,
         Option(
             kind="switch",
-            help="Exit with 1 if a claim is unreached, or a file cannot be parsed.",
+            help="Exit with 1 if a claim is unreached, or a file cannot be read or parsed.",
             presentation_only=True,
         ),
     )

@@ -159,6 +159,19 @@ def _assumption_lines(report: Report) -> Iterator[tuple[Part, ...]]:
         yield ((f"  {visible(each.path)}:{each.line}: {visible(each.claim)}: {visible(rests)}", ""),)
 
 
+def _unread_files(report: Report) -> Iterator[tuple[Part, ...]]:
+    """One line for each file or folder, but one for all of those that have many others with the same reason."""
+    counts = Counter(reason for _, reason in report.unread)
+    told: set[str] = set()
+    for path, reason in report.unread:
+        if counts[reason] <= _GROUPS:
+            yield ((f"Not checked: {visible(path)}: {visible(reason)}", "warning"),)
+        elif reason not in told:
+            told.add(reason)
+            text = f"Not checked: {counts[reason]} files, {visible(path)} the first: {visible(reason)}"
+            yield ((text, "warning"),)
+
+
 def _warning_lines(report: Report) -> Iterator[tuple[Part, ...]]:
     if (shard := report.shard) is not None:
         done = f"{shard.taken} of {shard.taken + shard.left} tests, models and functions"
@@ -171,8 +184,7 @@ def _warning_lines(report: Report) -> Iterator[tuple[Part, ...]]:
         them = "it" if report.unparsed == 1 else "them"
         text = f"{_count(report.unparsed, 'file')} could not be parsed"
         yield ((f"{text}: nothing in {them} was checked or counted (SC104).", "error"),)
-    for path, reason in report.unread:
-        yield ((f"Not checked: {visible(path)}: {visible(reason)}", "warning"),)
+    yield from _unread_files(report)
     if not nothing_verified(report):
         return
     counts = report.summary

@@ -14,6 +14,7 @@ from shapecheck.worker.entry_phase import EntryPhase, Scopes
 from shapecheck.worker.messages.plans import ModulePlan, WorkerSettings
 from shapecheck.worker.messages.protocol import Startup
 from shapecheck.worker.pool import Phase, Spare, WorkerPool
+from shapecheck.worker.printed_lines import PrintedLines
 from shapecheck.worker.result_cache import CachedCollection, ResultCache
 from shapecheck.worker.run_result import RunResult, Trouble
 from shapecheck.worker.run_state import Progress, RunState
@@ -100,7 +101,8 @@ class Supervisor:
         self._cluster: Cluster | None = None  # opened when there is something to evaluate
         self._scratch = ""
         self.plans, self.settings, self.limits = plans, settings, limits
-        self.cwd, self.echo, self.tests = cwd, echo, tests
+        self.cwd, self.tests = cwd, tests
+        self._printed = PrintedLines() if echo else None
         self._start_process = start
         self._interpreters: Sequence[str] = ()
         self._started = time.monotonic() if started is None else started
@@ -134,6 +136,8 @@ class Supervisor:
             if self._cluster is not None:
                 self._cluster.close()
             sweep()  # what the workers have left
+            if self._printed is not None:
+                self._printed.close()
 
     def _run_phases(self, interpreters: Sequence[str]) -> RunResult:
         sweep()
@@ -272,7 +276,7 @@ class Supervisor:
                 confined=True,
             ),
             cwd=self.cwd,
-            echo=self.echo,
+            echo=self._printed,
             on_bug=self.conduct.note_bug,
             start=self._start_process,
         )

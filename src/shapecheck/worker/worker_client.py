@@ -6,7 +6,6 @@ import contextlib
 import queue
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections import deque
@@ -30,6 +29,7 @@ from shapecheck.worker.messages.protocol import (
     TimedRequest,
 )
 from shapecheck.worker.messages.wire import dump, load
+from shapecheck.worker.printed_lines import PrintedLines
 from shapecheck.worker.spawn import Process, Start, kill_group, spawn_process
 
 _GRACE = 5.0  # seconds past its time limit that the worker has to end the user's code by itself
@@ -104,7 +104,7 @@ class Worker:
         startup: Startup | str,
         *,
         cwd: Path,
-        echo: bool = False,
+        echo: PrintedLines | None = None,
         start: Start | None = None,
         on_bug: Callable[[str], None] | None = None,
     ) -> None:
@@ -266,8 +266,8 @@ class Worker:
         for line in self._stderr:
             text = line.decode(errors="replace").rstrip("\n")
             self._tail.append(text)
-            if self._echo:
-                sys.stderr.write(text + "\n")
+            if self._echo is not None:
+                self._echo.add(text)
 
 
 def _exit_reason(code: int) -> str:
