@@ -79,6 +79,28 @@ def test_what_a_callback_is_given_becomes_text_at_once(read: Read) -> None:
 
 
 @pytest.mark.parametrize(
+    ("callback", "captured"),
+    [
+        ("lambda: print(x)", ["x"]),
+        ("lambda v: print(v, x + y)", ["x", "y"]),
+        ("lambda v: [x for row in v]", ["x"]),
+        ("show", ["x"]),
+        ("partial(show, x, 3, k=y.mean())", ["x", "y.mean()"]),
+        ("lambda x: print(x, x.shape)", []),
+        ("lambda v: print(x.shape, y.dtype, len(x), jnp.ndim(x), isinstance(x, int), y is not None)", []),
+        ("lambda v, x=x: print(v)", []),
+        ("lambda v: print(LIMIT, v)", []),
+        ("print", []),
+    ],
+)
+def test_what_a_callback_has_from_around_it(read: Read, callback: str, captured: list[str]) -> None:
+    head = "import jax\nimport jax.numpy as jnp\nfrom functools import partial\nLIMIT = 3\ndef f(x):\n    y = x + 1\n"
+    module = read(f"{head}    def show(v, k=1):\n        return v + x\n    jax.debug.callback({callback}, x)\n")
+    calls = [each for each in module.debug_calls if each.function == "jax.debug.callback"]
+    assert [name for each in calls for _, name in each.captured] == captured
+
+
+@pytest.mark.parametrize(
     ("arguments", "reason"),
     [
         ("'{y}', x=x", "no argument is called y"),

@@ -1,4 +1,4 @@
-"""SC401 to SC405 in files without shape claims: who prints to find a bug has none."""
+"""SC401 to SC406 in files without shape claims: who prints to find a bug has none."""
 
 from __future__ import annotations
 
@@ -68,6 +68,54 @@ def logged(row):
 
 def rows(x):
     return jax.vmap(logged)(x)
+""",
+    "captured.py": """
+from functools import partial
+
+import jax
+from jax.experimental import io_callback
+
+@jax.jit
+def from_a_lambda(x):
+    y = x.mean()
+    jax.debug.callback(lambda: print(y))  # ~SC406
+    return y
+
+@jax.jit
+def from_a_function(x):
+    y = x.mean()
+
+    def show(value):
+        print(value, y + 1)
+
+    jax.debug.callback(show, x)  # ~SC406
+    return y
+
+@jax.jit
+def given_at_once(x):
+    io_callback(partial(print, x), None)  # ~SC406
+    return x
+
+@jax.jit
+def computed(x):
+    return jax.pure_callback(lambda v: v + x, jax.ShapeDtypeStruct(x.shape, x.dtype), x)  # ~SC406
+
+@jax.jit
+def fine(x):
+    y, name, both = x.mean(), "mean", {"x": x, "name": "x"}
+    jax.debug.callback(lambda v: print(name, both["name"], v, x.shape, len(x), y is None), y)
+    jax.debug.callback(partial(print, name), y)
+
+    def show(y):
+        print(y, x.ndim)
+
+    jax.debug.callback(show, y)
+    return y
+
+def never_traced(x):
+    y = x.mean()
+    jax.debug.callback(lambda: print(y))
+    return y
 """,
     # What is printed by code that JAX never traces is no reason to import a file.
     "script.py": "def show(x):\n    print(x)\n\nraise SystemExit('imported')\n",

@@ -1,4 +1,4 @@
-"""Calls that print: Python's `print`, and those of `jax.debug`."""
+"""Calls that print, Python's `print` and those of `jax.debug`; and those that give JAX a function to call back."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from shapecheck.claims.annotation_names import Names
+from shapecheck.claims.callback_captures import CALLBACKS, captured_names
 from shapecheck.claims.claim_sites import SiteKey, Sites
 from shapecheck.model import DebugCall
 from shapecheck.syntax.scopes import PlacedStatement, Tables, dotted_name
@@ -16,8 +17,9 @@ from shapecheck.syntax.source_text import SourceText, position_of
 
 _PRINT = "print"
 _LATE_PRINT, _CALLBACK = "jax.debug.print", "jax.debug.callback"
-_FUNCTIONS = frozenset({_LATE_PRINT, _CALLBACK, "jax.debug.breakpoint"})
+_FUNCTIONS = frozenset({_LATE_PRINT, "jax.debug.breakpoint", *CALLBACKS})
 _OPTIONS = frozenset({"ordered", "partitioned", "skip_format_check", "_use_logging"})
+_LAST_NAMES = sorted({_PRINT, *(name.rpartition(".")[2] for name in _FUNCTIONS)})
 _INNER = (ast.stmt, ast.excepthandler, ast.match_case)
 
 
@@ -49,10 +51,10 @@ class DebugCalls:
     def _mentions(self) -> set[int]:
         """The lines on which a name stands that may be one of the functions'."""
         text = self.source.text
-        if _PRINT not in text and "debug" not in text:
+        if _PRINT not in text and "debug" not in text and "callback" not in text:
             return set()
         own = [name for name, origin in self.names.imported.items() if ".".join(origin) in _FUNCTIONS]
-        pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, [_PRINT, 'breakpoint', 'callback', *own]))})\b")
+        pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, [*_LAST_NAMES, *own]))})\b")
         return {number for number, line in enumerate(self.source.lines, 1) if pattern.search(line)}
 
     def _call(self, placed: PlacedStatement, node: ast.Call) -> Iterator[DebugCall]:
@@ -68,8 +70,15 @@ class DebugCalls:
         elif function == _CALLBACK:  # whose first argument is the function
             given = [*node.args[1:], *(each.value for each in node.keywords if each.arg not in _OPTIONS)]
             shown = [each for argument in given for each in self._format_expressions(argument)]
-        if function in (_PRINT, _CALLBACK) and not shown:
+        captured: list[_TextExpression] = []
+        if function in CALLBACKS and node.args:
+            captured = list(self._callback_inputs(placed.scope, node.args[0]))
+        if (function == _PRINT or function in CALLBACKS) and not (shown or captured):
             return
+        unfit = _unfit(node) if function == _LATE_PRINT else ""
+        yield DebugCall(function, span, self._sites(placed, shown), unfit, self._sites(placed, captured))
+
+    def _sites(self, placed: PlacedStatement, expressions: Sequence[_TextExpression]) -> tuple[tuple[int, str], ...]:
         scope = self.tables.function_scope(placed.scope)
         places = [
             SiteKey(
@@ -81,23 +90,38 @@ class DebugCalls:
                 loop=placed.loop,
                 part=s.part,
             )
-            for s in shown
+            for s in expressions
         ]
-        sites = tuple((self.sites.add(place, ()), place.name) for place in places)
-        yield DebugCall(function, span, sites, _unfit(node) if function == _LATE_PRINT else "")
+        return tuple((self.sites.add(place, ()), place.name) for place in places)
+
+    def _callback_inputs(self, scope: int, callback: ast.expr) -> Iterator[_TextExpression]:
+        """What a function that JAX is to call has from around it; and what `functools.partial` gives it at once."""
+        if isinstance(callback, ast.Call) and self._is_partial(scope, callback.func):
+            given = [*callback.args[1:], *(keyword.value for keyword in callback.keywords)]
+            yield from (self._plain(each) for each in given if not isinstance(each, ast.Starred | ast.Constant))
+            return
+        for name in captured_names(callback, self.tables, self.tables.function_scope(scope)):
+            yield _TextExpression(callback, name)
+
+    def _is_partial(self, scope: int, node: ast.expr) -> bool:
+        return self._imported_name(scope, dotted_name(node) or "") == "functools.partial"
 
     def _function(self, scope: int, node: ast.expr) -> str:
         """The full name of one of the functions; "" for any other."""
         name = dotted_name(node)
         if name is None:
             return ""
-        first, _, rest = name.partition(".")
-        if self.tables.is_visible(scope, first):  # a variable
-            return ""
-        if first not in self.names.imported:
-            return _PRINT if name == _PRINT and self._has_print else ""
-        full = ".".join(part for part in (*self.names.imported[first], rest) if part)
+        if name == _PRINT and _PRINT not in self.names.imported:
+            return _PRINT if self._has_print and not self.tables.is_visible(scope, _PRINT) else ""
+        full = self._imported_name(scope, name)
         return full if full in _FUNCTIONS else ""
+
+    def _imported_name(self, scope: int, name: str) -> str:
+        """The full name of what is imported; "" for what is not, or is a variable there."""
+        first, _, rest = name.partition(".")
+        if self.tables.is_visible(scope, first) or first not in self.names.imported:
+            return ""
+        return ".".join(part for part in (*self.names.imported[first], rest) if part)
 
     def _print_expressions(self, node: ast.expr) -> Iterator[_TextExpression]:
         """What an argument of `print` shows."""

@@ -108,6 +108,8 @@ def debugging_scopes(module: Module, config: Config) -> set[int]:
         if call.function in wanted and may_show(wanted[call.function], config)
         for site, _ in call.shown
     }
+    if may_show("SC406", config):
+        found |= {module.sites[site].scope for call in module.debug_calls for site, _ in call.captured}
     if may_show("SC404", config):
         ordered = [number for number, line in enumerate(module.lines, 1) if _ORDERED.search(line)]
         # Who maps a function may be any in its file.

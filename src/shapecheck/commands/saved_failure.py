@@ -212,13 +212,13 @@ class _SavedAttempt:
                 ),
                 checked=self._module if form.checked else "",
                 numerics=saved.error == _NOT_FINITE,
-                setting=_setting(saved),
+                setting=_jax_context(saved),
                 helper=_REBUILT if writer.rebuilds else "",
             )
         )
 
 
-def _setting(saved: SavedFailure) -> str:
+def _jax_context(saved: SavedFailure) -> str:
     """The context in which JAX raises what was saved; "" if it does so in any."""
     if saved.error != _OF_JAX:
         return ""

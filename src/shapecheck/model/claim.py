@@ -233,16 +233,18 @@ class DescribedPart:
 
 @dataclass(frozen=True)
 class DebugCall:
-    """A call of `print`, or of `jax.debug.print`, `callback` or `breakpoint`: `function`.
+    """A call of `print`, of `jax.debug.print` or `breakpoint`, or of what calls back: `function`.
 
     `shown` are the sites of what becomes text as soon as Python comes to the call, each with its own text; `unfit`
-    says why its format and its arguments do not go together, if they do not.
+    says why its format and its arguments do not go together, if they do not. `captured` are the sites of what a
+    callback has without being given it by JAX, each with its name.
     """
 
     function: str
     span: Span
     shown: tuple[tuple[int, str], ...] = ()
     unfit: str = ""
+    captured: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -162,12 +162,12 @@ def _assumption_lines(report: Report) -> Iterator[tuple[Part, ...]]:
 def _unread_files(report: Report) -> Iterator[tuple[Part, ...]]:
     """One line for each file or folder, but one for all of those that have many others with the same reason."""
     counts = Counter(reason for _, reason in report.unread)
-    told: set[str] = set()
+    named: set[str] = set()
     for path, reason in report.unread:
         if counts[reason] <= _GROUPS:
             yield ((f"Not checked: {visible(path)}: {visible(reason)}", "warning"),)
-        elif reason not in told:
-            told.add(reason)
+        elif reason not in named:
+            named.add(reason)
             text = f"Not checked: {counts[reason]} files, {visible(path)} the first: {visible(reason)}"
             yield ((text, "warning"),)
 

@@ -12,6 +12,7 @@ from shapecheck.verdicts.messages import line_span
 
 _ORDER = re.compile(r"ordered (?:IO callback|effects)", re.IGNORECASE)
 _CALLBACK = "jax.debug.callback"
+_KEPT_IN_CODE = ("jax.debug.print", "jax.debug.breakpoint")
 _REMEDY = "jax.debug.print shows the values, each time that the line runs: "
 
 ValuesBySite = Mapping[tuple[str, int], Sequence[Observation]]
@@ -45,7 +46,12 @@ def is_unfit_print(module: Module, line: int) -> bool:
 
 def _shown_values(modules: Mapping[str, Module], runs: Sequence[Sequence[Evaluation]]) -> ValuesBySite:
     """What was seen at the sites of all calls."""
-    sites = {(path, site) for path, m in modules.items() for call in m.debug_calls for site, _ in call.shown}
+    sites = {
+        (path, site)
+        for path, m in modules.items()
+        for call in m.debug_calls
+        for site, _ in (*call.shown, *call.captured)
+    }
     paths = {path for path, _ in sites}
     seen: defaultdict[tuple[str, int], list[Observation]] = defaultdict(list)
     if not sites:
@@ -62,7 +68,8 @@ def _of_call(module: Module, call: DebugCall, seen: ValuesBySite) -> Iterator[Fi
     path = module.path
     if call.unfit:
         yield _make_finding("SC405", path, call.span, reason=call.unfit)
-    if call.function not in ("print", _CALLBACK):
+    yield from _of_captured(module, call, seen)
+    if call.function in _KEPT_IN_CODE:
         yield _make_finding("SC402", path, call.span, function=call.function)
     traced = [(text, o.traced) for site, text in call.shown for o in seen.get((path, site), ()) if o.traced]
     if not traced:
@@ -85,6 +92,20 @@ def _of_call(module: Module, call: DebugCall, seen: ValuesBySite) -> Iterator[Fi
         transformation=transformation,
         function=call.function,
     )
+
+
+def _of_captured(module: Module, call: DebugCall, seen: ValuesBySite) -> Iterator[Finding]:
+    """The first traced array that a callback has without being given it."""
+    for site, text in call.captured:
+        found = seen.get((module.path, site), ())
+        # Of a container the callback may want what is no array.
+        traced = next((each.traced for each in found if each.traced and isinstance(each.value, ArrayValue)), "")
+        if traced:
+            remedy = f"give it to the function as an argument, which {call.function} is called with, too"
+            yield _make_finding(
+                "SC406", module.path, call.span, remedy, text=text, function=call.function, transformation=traced
+            )
+            return
 
 
 def _example(text: str) -> str:

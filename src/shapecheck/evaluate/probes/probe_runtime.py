@@ -19,7 +19,7 @@ from shapecheck.evaluate.probes.declared_methods import DeclaredMethods
 from shapecheck.evaluate.probes.describe_value import describe, is_array, is_size
 from shapecheck.evaluate.probes.later_values import replace_functions, watch_items
 from shapecheck.evaluate.probes.recorder import OpenCall, Recorder
-from shapecheck.evaluate.probes.tracer_origin import FormattedTracer, describe_type, traced_by
+from shapecheck.evaluate.probes.tracer_origin import FormattedTracer, captured_value, describe_type, traced_by
 from shapecheck.evaluate.probes.visible_sizes import sizes_among, visible
 from shapecheck.evaluate.probes.vmap_axes import VmapFrames
 from shapecheck.model import NamedSize, Observation, OtherValue, Scope, Site, TreeValue
@@ -114,10 +114,11 @@ class ModuleProbe:
         return value
 
     def observe_text(self, opened: OpenCall | None, site: int, value: object) -> object:
-        """Observe what a print is about to make text of, and pass it on."""
+        """Observe what a print is about to make text of, or what a callback has from around it, and pass it on."""
         recorder = self.recorder
         if opened is not None and recorder.observes and recorder.keeps:
-            found = Observation(site, describe_type(value), traced=traced_by(value, sys._getframe(1)))
+            read = captured_value(value, self.sites[site].name)
+            found = Observation(site, describe_type(read), traced=traced_by(read, sys._getframe(1)))
             if found not in opened.observations:
                 opened.observations.append(found)
             if self.sites[site].part is not None and isinstance(value, jax.core.Tracer):

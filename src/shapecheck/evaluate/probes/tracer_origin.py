@@ -9,9 +9,10 @@ themselves: they print what is in them.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Iterator
-from types import FrameType
+from types import FrameType, FunctionType
 
 import jax
 
@@ -49,6 +50,15 @@ class FormattedTracer:
 def describe_type(value: object) -> Value:
     """The plain form of an array; of anything else its type, whatever it holds."""
     return describe(value) if is_array(value) else OtherValue(type(value).__name__)
+
+
+def captured_value(function: object, name: str) -> object:
+    """What a function has from around it under a name; itself if nothing. JAX calls it when the trace is over."""
+    if isinstance(function, FunctionType) and name in function.__code__.co_freevars:
+        cell = (function.__closure__ or ())[function.__code__.co_freevars.index(name)]
+        with contextlib.suppress(ValueError):  # it is not bound yet
+            return cell.cell_contents
+    return function
 
 
 def traced_by(value: object, frame: FrameType) -> str:
