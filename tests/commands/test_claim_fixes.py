@@ -135,3 +135,16 @@ class Kronecker:
     fixed = text.replace(turned, turned.replace("out_dims, spots", "spots, out_dims"))
     assert (tmp_path / "m.py").read_text() == fixed
     assert "count and out_dims would be one axis" in result.stdout
+
+
+def test_a_shape_in_numbers_stays_one_and_one_in_names_too(tmp_path: Path) -> None:
+    text = """\
+import jax.numpy as jnp
+
+x = jnp.ones((3, 4))  # shape: (n, k)
+columns = x.sum(0)  # shape: (3,)
+rows = x.sum(1)  # shape: (k,)
+"""
+    (tmp_path / "m.py").write_text(text)
+    run(tmp_path, "--fix")
+    assert (tmp_path / "m.py").read_text() == text.replace("(3,)", "(4,)").replace("(k,)", "(n,)")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from shapecheck.claims.axis_words import is_dim_word
 from shapecheck.shapes import (
@@ -76,8 +77,11 @@ _PLURALS = ("(s)", "(es)")  # `shape(s)`
 
 def find_brackets(text: str) -> list[Bracket]:
     """All brackets that hold dims, in order; calls, subscripts and prose are left out."""
-    if len(text) > MAX_TEXT:
-        return []
+    return [] if len(text) > MAX_TEXT else [*_brackets_in(text)]
+
+
+@lru_cache(maxsize=4096)  # the same few shapes stand in most comments of a file
+def _brackets_in(text: str) -> tuple[Bracket, ...]:
     result: list[Bracket] = []
     braced = [match.span() for match in _BRACES.finditer(text)] if "{" in text else []
     outside = [group for group in _groups(text) if not any(start < group.start < end for start, end in braced)]
@@ -91,7 +95,7 @@ def find_brackets(text: str) -> list[Bracket]:
             pending += [(inner, depth + 1) for inner in reversed(group.inner)]
     if any(sign in text for sign in _BARE_SIGNS):
         result = sorted([*result, *_bare_lists(text, outside)], key=lambda each: each.start)
-    return result
+    return tuple(result)
 
 
 def _bare_lists(text: str, outside: Sequence[_BracketGroup]) -> Iterator[Bracket]:

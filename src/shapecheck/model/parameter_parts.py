@@ -72,10 +72,10 @@ class ParameterParts:
         nodes = list(ast.walk(function))
         own = [*parameter_names(function)]
         bound = Counter(node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load))
-        bound.update(name for node in nodes if node is not function for name in parameter_names(node))
+        inner = [name for node in nodes if node is not function for name in parameter_names(node)]
+        bound.update(inner)
         bound.update(node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef)))
         self.variables: dict[str, Part] = {name: Part(name) for name in own if not bound[name]}
-        inner = {name for node in nodes if node is not function for name in parameter_names(node)}
         self._until = {name: line for name, line in _first_stores(nodes).items() if name in own and name not in inner}
         self._once = {name for name, times in bound.items() if times == 1} - set(own)
         self.assigned: dict[tuple[str, int, int], Part] = {}

@@ -74,11 +74,13 @@ class AxisNames:
         """The dims of `shape`, with a spec's own texts wherever their sizes are right; None if one has no name."""
         sizes = [self._size_of(Spec((dim,))) for dim in spec.dims]
         own = list(zip(sizes, texts, strict=True))
+        in_numbers = bool(texts) and all(text.isdigit() for text in texts)
         found = []
         for index, size in enumerate(shape):
             same_place = own[index : index + 1] if len(own) == len(shape) else []
             at_hand = (text for known, text in (*same_place, *own) if known == size)
-            name = next(at_hand, None) or self.name(size) or next(self._near(same_place, size), None)
+            literal = str(size[0]) if in_numbers and len(set(size)) == 1 and size[0] in self._literals else None
+            name = next(at_hand, None) or literal or self.name(size) or next(self._near(same_place, size), None)
             if name is None:
                 return None
             found.append(name)
@@ -188,10 +190,10 @@ class AxisNames:
 
     @cached_property
     def _literals(self) -> frozenset[int]:
-        """The whole numbers in the source of the function."""
+        """The whole numbers in the source of the function, or of a module for what stands in none."""
         module = self.reader.module
         position = module.scopes[self.reader.call.scope].position
-        lines = module.lines[position.line - 1 : position.end_line] if position is not None else ()
+        lines = module.lines[position.line - 1 : position.end_line] if position is not None else module.lines
         return frozenset(int(number) for line in lines for number in _NUMBER.findall(line))
 
 
