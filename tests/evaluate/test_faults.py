@@ -22,6 +22,8 @@ FAULTS = {
     "test_session.py:run_test": "RuntimeError",
     "entries.py:member": "RuntimeError",  # first where a test calls a function, in an assertion
     "process_damage.py:values": "MemoryError",
+    "recorder.py:__exit__ (EvaluateEntry)": "MemoryError",  # behind a look at a value, during which none is observed
+    "worker_main.py:serve (CollectTests)": "RecursionError",  # so that the next answers are to other questions
 }
 
 
@@ -38,7 +40,9 @@ class Faults:
 def faults(tmp_path_factory: pytest.TempPathFactory, load_script: Callable[[Path], Any]) -> Iterator[Faults]:
     module = load_script(SCRIPT)
     with module.fault_runs(tmp_path_factory.mktemp("faults")) as runs:
-        places = {f"{Path(place.file).name}:{place.name}": place for place in runs.functions()}
+        every = runs.functions()
+        places = {f"{Path(place.file).name}:{place.name}": place for place in every}
+        places |= {f"{Path(place.file).name}:{place.name} ({place.request})": place for place in every}
         before = runs.run()
         yield Faults(module, before, {name: runs.with_fault(places[name], FAULTS[name]) for name in FAULTS})
 

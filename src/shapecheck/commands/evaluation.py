@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -121,7 +121,9 @@ def _supervisor(
         plans,
         to_import,
         settings,
-        limits=Limits(config.timeout, config.test_timeout, config.budget, config.workers),
+        limits=Limits(
+            config.timeout, config.test_timeout, time_to_evaluate(config.budget, modules.values()), config.workers
+        ),
         cwd=Path(around.cwd or Path.cwd()),
         tests=around.tests,
         progress=around.progress,
@@ -132,6 +134,16 @@ def _supervisor(
         shard=shard,
         cluster_for=_cluster_for(config),
     )
+
+
+_TO_REPORT = 0.0008  # seconds that a claim takes once all is evaluated: its verdict, and to keep what was seen of it
+_MOST_TO_REPORT = 0.15  # of the budget
+
+
+def time_to_evaluate(budget: float, modules: Iterable[Module]) -> float:
+    """When evaluation has to end, so that the verdicts of all claims are there within the budget."""
+    claims = sum(len(module.claims) for module in modules)
+    return budget - min(_TO_REPORT * claims, _MOST_TO_REPORT * budget)
 
 
 def _cluster_for(config: Config) -> Callable[[ClusterRun], Cluster] | None:

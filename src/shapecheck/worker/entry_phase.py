@@ -40,6 +40,7 @@ _SQUEEZED = 0.5  # the part of its time after which an entry may have left out s
 _LEAST = 2.0  # seconds that an entry, or an import, gets which is begun at all
 _OF_PROGRAMS, _OF_PROGRAM = 0.3, 0.1  # of the time that libraries leave, at most: to import all programs, and one
 _LEAST_OF_PROGRAMS = 0.05  # of it, if next to nothing is claimed in them
+_TO_JUDGE, _MOST_TO_JUDGE = 0.001, 0.4  # seconds for a call, and of the time for entries at most
 _OF_ENTRY = 0.25  # of the time that is left, where many entries wait
 CUT = "the time for the whole run was over (--budget)"
 """Why something was not evaluated."""
@@ -64,10 +65,13 @@ class EntryPhase:
         shard: Shard | None = None,
     ) -> None:
         self.conduct, self.deadline, self.shard = conduct, deadline, shard
+        self._seconds = deadline - time.monotonic()
+        self._calls = 0  # that were seen, in each of which claims are judged at the end
         self.unseen = unseen_paths(conduct.plans)
         self.completed: Scopes = set()  # evaluated to their ends, with arguments that may prove something
         for run in shown:
             self._see(run)
+            self._calls += sum(len(each.calls) for each in run)
         self.covered = set(covered)  # evaluated in general
         self.tested = tested  # seen in tests, with the sizes of these
         self.modules: dict[str, tuple[Evaluation, ...]] = {}
@@ -262,12 +266,17 @@ class EntryPhase:
                 if shown[2] and entry.origin != SNIPPET:
                     self._trouble(entry, shown[2])
                 self._accept(self.next, shown[0], shown[1])
-            elif time.monotonic() > self.deadline and entry.origin not in _USERS:
+            elif time.monotonic() > self._last_begin and entry.origin not in _USERS:
                 self._leave_out(self.next)
             else:
                 return True
             self.next += 1
         return False
+
+    @property
+    def _last_begin(self) -> float:
+        """The time after which no entry begins: what was seen has to be judged before the deadline."""
+        return self.deadline - min(_TO_JUDGE * self._calls, _MOST_TO_JUDGE * self._seconds)
 
     def _leave_out(self, index: int) -> None:
         """Leave out an entry for which there is no time, or not enough."""
@@ -306,7 +315,7 @@ class EntryPhase:
 
     def _time_for_one(self) -> float:
         """How long the next entry may take, so that one which takes long leaves something to those behind it."""
-        left = self.deadline - time.monotonic()
+        left = self._last_begin - time.monotonic()
         return max(left * _OF_ENTRY, left - _LEAST * (len(self.entries or ()) - self.next))
 
     def on_worker_end(self, task: int, error: WorkerEndedError) -> None:
@@ -379,6 +388,7 @@ class EntryPhase:
             # Scripts and models come with functions that they called, evaluated again.
             self.runs += [tuple(same) for _, same in itertools.groupby(found, key=lambda each: each.target)]
             for evaluation in found:
+                self._calls += len(evaluation.calls)
                 # What ended in a run that went on is a function that was given back: it may be called otherwise.
                 calls = (call for call in evaluation.calls if call.complete or evaluation.status != "ok")
                 scopes = {(call.path, call.scope) for call in calls}

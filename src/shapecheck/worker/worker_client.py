@@ -160,7 +160,9 @@ class Worker:
         if isinstance(reply, TimedOut):
             raise RequestTimeoutError(reply.reason, reply.touched, self._executing)
         if not isinstance(reply, request.reply):
-            raise TypeError(f"the worker answered {type(request).__name__} with {type(reply).__name__}")
+            # It may have lost its place, so that its next answers would be those to other questions, too.
+            text = f"it answered {type(request).__name__} with {type(reply).__name__}"
+            self._note_bug(Bug(text=text, ends=True))
         return cast("Reply", reply)
 
     def close(self) -> None:

@@ -183,6 +183,7 @@ class Recorder:
 
     def begin(self) -> None:
         """Forget the calls so far: a new evaluation starts."""
+        self._look.threads.clear()  # an error at the wrong moment may have left one there
         self.calls = []
         self.stages = {}
         self.constructions = Constructions()
