@@ -5,6 +5,7 @@ from __future__ import annotations
 import compileall
 import contextlib
 import importlib.util
+import io
 import os
 import shutil
 import sys
@@ -12,10 +13,12 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 import pytest
 
 import shapecheck
+from shapecheck.cli import main
 from shapecheck.worker import spawn, worker_client
 from shapecheck.worker.fork_server import ForkServers
 
@@ -61,6 +64,23 @@ def load_script() -> Callable[[Path], ModuleType]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _share_of_cores() -> Iterator[None]:
+    """Let runs that do not say how many workers they want have this process's part of the cores: others use the rest.
+
+    Each further worker imports the same modules again, which pays only where a core would idle.
+    """
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if processes == 1 or not hasattr(os, "sched_getaffinity"):
+        yield
+        return
+    cores = sorted(os.sched_getaffinity(0))
+    part = set(cores[: max(1, len(cores) // processes)])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "sched_getaffinity", lambda process: part)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _forked_workers() -> Iterator[None]:
     """Fork workers, as those of locks are, from one process that has imported JAX.
 
@@ -77,6 +97,25 @@ def _forked_workers() -> Iterator[None]:
 
         patch.setattr(worker_client, "spawn_process", start)
         yield
+
+
+class CommandResult(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture(scope="session")
+def command_line(_forked_workers: None) -> Callable[..., CommandResult]:
+    """Run the command line in a folder, as `python -m shapecheck` does there, but in this process."""
+
+    def run(folder: Path, *arguments: str) -> CommandResult:
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            status = main(arguments)
+        return CommandResult(status, out.getvalue(), err.getvalue())
+
+    return run
 
 
 @pytest.fixture

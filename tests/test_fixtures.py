@@ -11,15 +11,13 @@ have a pyproject.toml, and are checked from inside; all others go into one run, 
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -80,19 +78,17 @@ class Run:
     unreached: tuple[tuple[int, str], ...]
 
 
-def shapecheck(folder: Path, *arguments: str) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    command = [sys.executable, "-m", "shapecheck", *arguments]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode in (0, 1), f"exit code {done.returncode}\n{done.stderr}"
-    return done.stdout
-
-
-def run_in(folder: Path) -> dict[str, Run]:
+def run_in(folder: Path, command_line: Callable[..., Any]) -> dict[str, Run]:
     """Check a folder from inside, and sort what came out by the files' paths."""
+
+    def shapecheck(*arguments: str) -> str:
+        done = command_line(folder, *arguments)
+        assert done.returncode in (0, 1), f"exit code {done.returncode}\n{done.stderr}"
+        return str(done.stdout)
+
     # A slow machine shall not cut what is compared.
-    report = json.loads(shapecheck(folder, "check", ".", "--output-format", "json", "--budget", "600"))
-    claims = json.loads(shapecheck(folder, "claims", ".", "--output-format", "json"))["claims"]
+    report = json.loads(shapecheck("check", ".", "--output-format", "json", "--budget", "600"))
+    claims = json.loads(shapecheck("claims", ".", "--output-format", "json"))["claims"]
     runs = {}
     for file in folder.glob("**/*.py"):
         path = file.relative_to(folder).as_posix()
@@ -107,7 +103,7 @@ def run_in(folder: Path) -> dict[str, Run]:
 
 
 @pytest.fixture(scope="session")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Run]:
+def run(tmp_path_factory: pytest.TempPathFactory, command_line: Callable[..., Any]) -> Callable[[Path], Run]:
     """Return a function from a fixture's file to what the checker says about it."""
     together = tmp_path_factory.mktemp("fixtures")
 
@@ -122,9 +118,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Run]:
     def batch(name: str) -> Mapping[str, Run]:
         if name:
             alone = copy([FIXTURES / name], tmp_path_factory.mktemp("configured")) / name
-            return {f"{name}/{path}": each for path, each in run_in(alone).items()}
+            return {f"{name}/{path}": each for path, each in run_in(alone, command_line).items()}
         plain = {file.parent for file in FILES if not file.parent.name.startswith("config_")}
-        return run_in(copy(sorted(plain), together))
+        return run_in(copy(sorted(plain), together), command_line)
 
     def of(file: Path) -> Run:
         name = file.parent.name

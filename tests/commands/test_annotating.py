@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import json
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+Run = Callable[..., Any]
 
 SOURCE = '''\
 import jax
@@ -50,43 +52,38 @@ COMMENTS = {
 }
 
 
-def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "shapecheck", *options]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "m.py").write_text(SOURCE)
     return tmp_path
 
 
-def test_comments_in_the_dialect_of_the_file(folder: Path) -> None:
-    shown = run(folder, "annotate", "m.py")
+def test_comments_in_the_dialect_of_the_file(folder: Path, command_line: Run) -> None:
+    shown = command_line(folder, "annotate", "m.py")
     assert (folder / "m.py").read_text() == SOURCE  # not without --write
     assert "+    z = layer(h, v)  # [batch, out]" in shown.stdout
-    only = run(folder, "annotate", "m.py", "--only", "proj*")
+    only = command_line(folder, "annotate", "m.py", "--only", "proj*")
     assert "[d, 7]" in only.stdout
     assert "[batch, out]" not in only.stdout
-    run(folder, "annotate", "m.py", "--write")
+    command_line(folder, "annotate", "m.py", "--write")
     expected = SOURCE
     for line, comment in COMMENTS.items():
         expected = expected.replace(f"{line}\n", f"{line}{comment}\n")
     assert (folder / "m.py").read_text() == expected
-    claims = json.loads(run(folder, "check", "m.py", "--no-cache", "--output-format", "json").stdout)["claims"]
+    claims = json.loads(command_line(folder, "check", "m.py", "--no-cache", "--output-format", "json").stdout)["claims"]
     assert claims["mismatched"] == claims["verified_loosely"] == 0
-    assert run(folder, "annotate", "m.py").stdout == ""
+    assert command_line(folder, "annotate", "m.py").stdout == ""
 
 
-def test_an_underscore_names_no_axis(tmp_path: Path) -> None:
+def test_an_underscore_names_no_axis(tmp_path: Path, command_line: Run) -> None:
     text = "def f(x):\n    b, {} = x.shape\n    y = x * 2\n    return y.reshape(b, -1)\n"
     (tmp_path / "m.py").write_text(text.format("_"))
     (tmp_path / "n.py").write_text(text.format("d"))
-    assert run(tmp_path, "annotate", "m.py").stdout == ""
-    assert "+    y = x * 2  # (b, d)" in run(tmp_path, "annotate", "n.py").stdout
+    assert command_line(tmp_path, "annotate", "m.py").stdout == ""
+    assert "+    y = x * 2  # (b, d)" in command_line(tmp_path, "annotate", "n.py").stdout
 
 
-def test_what_looks_at_values_is_not_looked_into_meanwhile(tmp_path: Path) -> None:
+def test_what_looks_at_values_is_not_looked_into_meanwhile(tmp_path: Path, command_line: Run) -> None:
     """To describe a `Node` reads its attributes, whose code has a claim, which would describe it again."""
     source = """\
 import jax.numpy as jnp
@@ -113,9 +110,9 @@ def f(x):
     return y
 """
     (tmp_path / "m.py").write_text(source)
-    shown = run(tmp_path, "annotate", "m.py")
+    shown = command_line(tmp_path, "annotate", "m.py")
     assert (shown.returncode, "+    y = node.first() * 2  # (b, d)" in shown.stdout) == (0, True)
-    assert run(tmp_path, "check", "m.py", "--no-cache").returncode == 0
+    assert command_line(tmp_path, "check", "m.py", "--no-cache").returncode == 0
 
 
 SPREAD = """\
@@ -152,17 +149,17 @@ def test_spread(n, width, depth):
     ],
 )
 def test_a_name_is_right_in_all_calls(
-    tmp_path: Path, cases: list[tuple[int, int, int]], y: str, z: str, pad: str
+    tmp_path: Path, cases: list[tuple[int, int, int]], y: str, z: str, pad: str, command_line: Run
 ) -> None:
     (tmp_path / "m.py").write_text(SPREAD)
     (tmp_path / "test_m.py").write_text(TEST_OF_SPREAD.format(cases=cases))
-    run(tmp_path, "annotate", ".", "--write")
+    command_line(tmp_path, "annotate", ".", "--write")
     written = (tmp_path / "m.py").read_text()
     comments = [line.partition("  # ")[2] for line in written.splitlines() if " = " in line]
     assert comments[1:] == [y, z, pad]
-    claims = json.loads(run(tmp_path, "check", ".", "--no-cache", "--output-format", "json").stdout)["claims"]
+    claims = json.loads(command_line(tmp_path, "check", ".", "--no-cache", "--output-format", "json").stdout)["claims"]
     assert claims["verified"] == claims["total"]
-    assert run(tmp_path, "annotate", ".").stdout == ""
+    assert command_line(tmp_path, "annotate", ".").stdout == ""
 
 
 POOL = '''\
@@ -200,24 +197,24 @@ def test_pool(n, target):
 """
 
 
-def test_what_is_written_leaves_nothing_for_a_second_run(tmp_path: Path) -> None:
+def test_what_is_written_leaves_nothing_for_a_second_run(tmp_path: Path, command_line: Run) -> None:
     """The comment in one branch binds the name that is right in the other one."""
     (tmp_path / "m.py").write_text(POOL)
     (tmp_path / "test_m.py").write_text(TEST_OF_POOL)
-    run(tmp_path, "annotate", ".", "--write")
+    command_line(tmp_path, "annotate", ".", "--write")
     written = (tmp_path / "m.py").read_text()
     assert [line.partition("  # ")[2] for line in written.splitlines() if "  # " in line] == [
         "(heads,)",
         "(target,)",
         "(target,)",
     ]
-    again = run(tmp_path, "annotate", ".", "--write")
+    again = command_line(tmp_path, "annotate", ".", "--write")
     assert (again.returncode, (tmp_path / "m.py").read_text()) == (0, written)
-    claims = json.loads(run(tmp_path, "check", ".", "--no-cache", "--output-format", "json").stdout)["claims"]
+    claims = json.loads(command_line(tmp_path, "check", ".", "--no-cache", "--output-format", "json").stdout)["claims"]
     assert (claims["total"], claims["verified"], claims["verified_loosely"]) == (4, 4, 0)
 
 
-def test_a_rank_that_was_guessed_does_not_outvote_one_that_is_known(tmp_path: Path) -> None:
+def test_a_rank_that_was_guessed_does_not_outvote_one_that_is_known(tmp_path: Path, command_line: Run) -> None:
     source = """\
 import jax.numpy as jnp
 
@@ -232,35 +229,35 @@ def f(x, w):
     return layer(x, w)
 """
     (tmp_path / "m.py").write_text(source)
-    assert "+    y = jnp.tanh(x @ w)  # (b, t, e)" in run(tmp_path, "annotate", "m.py").stdout
+    assert "+    y = jnp.tanh(x @ w)  # (b, t, e)" in command_line(tmp_path, "annotate", "m.py").stdout
 
 
-def test_what_was_not_evaluated_is_said(tmp_path: Path) -> None:
+def test_what_was_not_evaluated_is_said(tmp_path: Path, command_line: Run) -> None:
     (tmp_path / "m.py").write_text("import nothing_there\n\n\ndef f(x):  # x: (b, t)\n    y = x * 2\n    return y\n")
     (tmp_path / "n.py").write_text(
         "raise ValueError('not today')\n\n\ndef f(x):  # x: (b, t)\n    y = x * 2\n    return y\n"
     )
-    shown = run(tmp_path, "annotate", ".")
+    shown = command_line(tmp_path, "annotate", ".")
     assert "+    y = x * 2  # (b, t)" in shown.stdout
     assert "Not evaluated: nothing_there: it is not installed" in shown.stderr
     assert "not today" in shown.stderr
     assert "1  nothing that was evaluated reaches them" in shown.stderr
 
 
-def test_annotations_of_what_is_proved(folder: Path) -> None:
-    run(folder, "annotate", "m.py", "--style", "annotations", "--write")
+def test_annotations_of_what_is_proved(folder: Path, command_line: Run) -> None:
+    command_line(folder, "annotate", "m.py", "--style", "annotations", "--write")
     text = (folder / "m.py").read_text()
     ast.parse(text)
     assert '-> Float[Array, "batch out 2"]:' in text
     assert 'def projected(x, size: int) -> Float[Array, "n 7"]:' in text  # the docstring tells of x already
     # Called with different shapes, of which each call binds its own.
     assert 'def layer(x: Float[Array, "batch d"], w: Float[Array, "d hidden"]) -> Float[Array, "batch hidden"]:' in text
-    report = json.loads(run(folder, "check", "m.py", "--no-cache", "--output-format", "json").stdout)
+    report = json.loads(command_line(folder, "check", "m.py", "--no-cache", "--output-format", "json").stdout)
     assert not report["findings"]
-    assert run(folder, "annotate", "m.py", "--style", "annotations").stdout == ""
+    assert command_line(folder, "annotate", "m.py", "--style", "annotations").stdout == ""
 
 
-def test_imports_come_with_annotations(tmp_path: Path) -> None:
+def test_imports_come_with_annotations(tmp_path: Path, command_line: Run) -> None:
     source = '''\
 """Doc."""
 
@@ -277,16 +274,16 @@ def f(x, mask=None, *, n=2):
 '''
     file = tmp_path / "m.py"
     file.write_text(source)
-    run(tmp_path, "annotate", "m.py", "--style", "annotations", "--only", "f", "--write")
+    command_line(tmp_path, "annotate", "m.py", "--style", "annotations", "--only", "f", "--write")
     text = file.read_text()
     assert "from jaxtyping import Array, Float, Int\n" in text
     assert 'def f(x: Float[Array, "b t"], mask: Float[Array, "b t"] = None, *, n=2) -> Int[Array, "b"]:' in text
 
 
-def test_a_file_whose_names_mean_something_else_is_left(tmp_path: Path) -> None:
+def test_a_file_whose_names_mean_something_else_is_left(tmp_path: Path, command_line: Run) -> None:
     source = "import jax\n\n\nclass Float:\n    pass\n\n\ndef f(x):  # x: (b, t)\n    return x.sum(axis=-1)\n"
     (tmp_path / "m.py").write_text(source)
-    result = run(tmp_path, "annotate", "m.py", "--style", "annotations", "--write")
+    result = command_line(tmp_path, "annotate", "m.py", "--style", "annotations", "--write")
     assert (tmp_path / "m.py").read_text() == source
     assert result.returncode == 2
     assert "Float means something else" in result.stderr

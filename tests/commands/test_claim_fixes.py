@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -82,9 +82,10 @@ def after(edits: dict[str, str], text: str = BEFORE) -> str:
     return text
 
 
-def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "shapecheck", "check", "m.py", "--no-cache", *options]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+@pytest.fixture
+def run(command_line: Callable[..., Any]) -> Callable[..., Any]:
+    """Check `m.py` in a folder, with these options."""
+    return lambda folder, *options: command_line(folder, "check", "m.py", "--no-cache", *options)
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +95,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_safe_then_unsafe_then_nothing(folder: Path) -> None:
+def test_safe_then_unsafe_then_nothing(folder: Path, run: Callable[..., Any]) -> None:
     file = folder / "m.py"
     report = json.loads(run(folder, "--output-format", "json").stdout)
     kinds = [each["fix_applicability"] for each in report["findings"]]
@@ -111,13 +112,15 @@ def test_safe_then_unsafe_then_nothing(folder: Path) -> None:
     assert not left.stdout
 
 
-def test_unsafe_fixes_alone_mean_nothing(folder: Path) -> None:
+def test_unsafe_fixes_alone_mean_nothing(folder: Path, run: Callable[..., Any]) -> None:
     result = run(folder, "--unsafe-fixes")
     assert result.returncode == 2
     assert "give one of them with it" in result.stderr
 
 
-def test_a_number_that_the_code_may_have_taken_off_the_wrong_axis_is_left_to_its_author(tmp_path: Path) -> None:
+def test_a_number_that_the_code_may_have_taken_off_the_wrong_axis_is_left_to_its_author(
+    tmp_path: Path, run: Callable[..., Any]
+) -> None:
     text = """\
 from jaxtyping import Array, Float
 

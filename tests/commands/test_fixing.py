@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-import shapecheck
 from shapecheck.commands import file_changes, fix
 from shapecheck.commands.fix import FixedFile
 from shapecheck.config import ConfigError
@@ -102,13 +101,11 @@ def test_writing_keeps_links_and_permissions(tmp_path: Path) -> None:
     assert real.stat().st_mode & 0o777 == 0o755
 
 
-def test_fixed_code_is_the_golden_and_is_not_fixed_again(tmp_path: Path) -> None:
+def test_fixed_code_is_the_golden_and_is_not_fixed_again(tmp_path: Path, command_line: Callable[..., Any]) -> None:
     shutil.copy(HERE / "fixing" / "before.txt", tmp_path / "model.py")
 
-    def run(*options: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "shapecheck", "model.py", "--output-format", "concise", *options]
-        environment = {**os.environ, "PYTHONPATH": str(Path(shapecheck.__file__).parent.parent)}
-        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    def run(*options: str) -> Any:
+        return command_line(tmp_path, "model.py", "--output-format", "concise", *options)
 
     first = run("--fix")
     after = (HERE / "fixing" / "after.txt").read_text()

@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ class LspSession:
         )
         self.versions: dict[str, int] = {}
         self.texts: dict[str, str] = {}
+        self.notebooks: dict[str, list[str]] = {}
         self._changed = asyncio.Event()
         self._listen()
 
@@ -121,6 +122,7 @@ class LspSession:
         items = [types.TextDocumentItem(uri, "python", 1, text) for uri, text in zip(uris, cells, strict=True)]
         for item in items:
             self.versions[item.uri], self.texts[item.uri] = 1, item.text
+        self.notebooks[file.as_uri()] = uris
         code = [types.NotebookCell(types.NotebookCellKind.Code, uri) for uri in uris]
         above = types.NotebookCell(types.NotebookCellKind.Markup, f"{uris[0]}markdown")
         notebook = types.NotebookDocument(file.as_uri(), "jupyter-notebook", 1, [above, *code])
@@ -154,6 +156,19 @@ class LspSession:
             types.DidChangeTextDocumentParams(text_document=document, content_changes=[change])
         )
         return self.versions[uri]
+
+    def close_all(self) -> None:
+        """Close all documents."""
+        cells = {uri for uris in self.notebooks.values() for uri in uris}
+        for uri in self.texts.keys() - cells:
+            document = types.TextDocumentIdentifier(uri=uri)
+            self.client.text_document_did_close(types.DidCloseTextDocumentParams(text_document=document))
+        for uri, uris in self.notebooks.items():
+            texts = [types.TextDocumentIdentifier(uri=each) for each in uris]
+            notebook = types.NotebookDocumentIdentifier(uri=uri)
+            self.client.notebook_document_did_close(types.DidCloseNotebookDocumentParams(notebook, texts))
+        self.texts.clear()
+        self.notebooks.clear()
 
     def save(self, file: Path) -> None:
         file.write_text(self.texts[file.as_uri()])
@@ -275,3 +290,59 @@ def project(tmp_path: Path) -> Project:
     project = Project(tmp_path.resolve())
     project.write("pyproject.toml", "[tool.shapecheck]\n")
     return project
+
+
+class SharedServer:
+    """One server in one project for all tests of a module that ask about documents and leave the server as it is.
+
+    Each test has files of its own, which are gone when it ends.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._runner = asyncio.Runner()
+        self._session: LspSession | None = None
+        self._written: list[Path] = []
+
+    def run(self, test: Callable[[LspSession, Path], Coroutine[Any, Any, None]], name: str, text: str) -> None:
+        """Run a test in the session, with a file of its own; its name may have folders in front."""
+        file = self.write(name, text)
+
+        async def run() -> None:
+            if self._session is None:
+                self._session = await LspSession([self.folder]).__aenter__()
+            session = self._session
+            for noted in (session.published, session.statuses, session.progress, session.edits):
+                noted.clear()
+            try:
+                await test(session, file)
+            finally:
+                session.close_all()
+                for each in self._written:
+                    each.unlink()
+                self._written.clear()
+
+        self._runner.run(run())
+
+    def write(self, name: str, text: str) -> Path:
+        """Write a file for the test that runs next."""
+        file = self.folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        self._written.append(file)
+        return file
+
+    def close(self) -> None:
+        """End the server."""
+        with self._runner:
+            if self._session is not None:
+                self._runner.run(self._session.__aexit__())
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedServer]:
+    folder = tmp_path_factory.mktemp("shared").resolve()
+    (folder / "pyproject.toml").write_text("[tool.shapecheck]\n")
+    shared = SharedServer(folder)
+    yield shared
+    shared.close()

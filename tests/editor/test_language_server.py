@@ -14,7 +14,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 if TYPE_CHECKING:
-    from tests.editor.conftest import Project
+    from tests.editor.conftest import LspSession, Project, SharedServer
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes as Linux lists them")
 
@@ -92,21 +92,18 @@ def test_what_is_typed_is_checked_and_what_is_said_moves_along(project: Project)
     assert project.left_over() == []
 
 
-def test_hover_says_what_values_are_and_what_claims_mean(project: Project) -> None:
-    file = project.write("model.py", MODEL)
+def test_hover_says_what_values_are_and_what_claims_mean(server: SharedServer) -> None:
+    async def run(session: LspSession, file: Path) -> None:
+        uri = session.open(file)
+        await session.status(uri, 1)
+        assert "scaled: float32[s, h, d]" in await session.hover(uri, "scaled = q")
+        false = await session.hover(uri, "(h, s, t)\n    return")
+        assert "False: comment says (h, s, t), but out is (s, h, t)." in false
+        assert '- `h` from `q: Float[Array, "s h d"]` (line 5)' in false
+        assert "Verified: it holds for all sizes." in await session.hover(uri, "(b,)")
+        assert await session.hover(uri, "import jax.numpy") == ""
 
-    async def run() -> None:
-        async with project.session() as session:
-            uri = session.open(file)
-            await session.status(uri, 1)
-            assert "scaled: float32[s, h, d]" in await session.hover(uri, "scaled = q")
-            false = await session.hover(uri, "(h, s, t)\n    return")
-            assert "False: comment says (h, s, t), but out is (s, h, t)." in false
-            assert '- `h` from `q: Float[Array, "s h d"]` (line 5)' in false
-            assert "Verified: it holds for all sizes." in await session.hover(uri, "(b,)")
-            assert await session.hover(uri, "import jax.numpy") == ""
-
-    asyncio.run(run())
+    server.run(run, "hover.py", MODEL)
 
 
 def test_inlay_hints_show_proved_shapes_where_nothing_is_claimed_and_only_when_asked_for(project: Project) -> None:
@@ -154,100 +151,90 @@ def test_settings_may_change(project: Project) -> None:
     asyncio.run(run())
 
 
-def test_quick_fixes_write_the_true_shape_or_silence_the_rule(project: Project) -> None:
-    file = project.write("model.py", MODEL)
-    typo = project.write(
+def test_quick_fixes_write_the_true_shape_or_silence_the_rule(server: SharedServer) -> None:
+    typo = server.write(
         "typo.py",
         "import jax\nfrom jaxtyping import Array, Float\n\n"
         'def f(x: Float[Array, "batch tokens"]) -> Float[Array, "batch tokens"]:\n'
         "    y = jax.nn.softmax(x)  # (batch, tokns)\n    return y\n",
     )
 
-    async def run() -> None:
-        async with project.session() as session:
-            uri = session.open(file)
-            await session.status(uri, 1)
-            actions = await session.actions(uri, FALSE)
-            fix, ignore, *_ = actions
-            assert (fix.title, fix.is_preferred) == ("Write the true shape: (s, h, t)", True)
-            assert [d.code for d in fix.diagnostics or ()] == ["SC201"]
-            assert TRUE in session.apply(uri, fix)
-            assert FALSE + "  # shapecheck: ignore[SC201]" in session.apply(uri, ignore)
+    async def run(session: LspSession, file: Path) -> None:
+        uri = session.open(file)
+        await session.status(uri, 1)
+        actions = await session.actions(uri, FALSE)
+        fix, ignore, *_ = actions
+        assert (fix.title, fix.is_preferred) == ("Write the true shape: (s, h, t)", True)
+        assert [d.code for d in fix.diagnostics or ()] == ["SC201"]
+        assert TRUE in session.apply(uri, fix)
+        assert FALSE + "  # shapecheck: ignore[SC201]" in session.apply(uri, ignore)
 
-            session.edit(uri, FALSE, FALSE + " ")  # the line is another one now: no edit from what was
-            assert await session.actions(uri, FALSE, ["quickfix"]) == []
-            version = session.edit(uri, FALSE + " ", FALSE + "  # shapecheck: ignore[SC201]")
-            await session.status(uri, version)
-            assert session.codes(uri) == []
+        session.edit(uri, FALSE, FALSE + " ")  # the line is another one now: no edit from what was
+        assert await session.actions(uri, FALSE, ["quickfix"]) == []
+        version = session.edit(uri, FALSE + " ", FALSE + "  # shapecheck: ignore[SC201]")
+        await session.status(uri, version)
+        assert session.codes(uri) == []
 
-            other = session.open(typo)
-            await session.status(other, 1)
-            (correct, *_) = await session.actions(other, "(batch, tokns)")
-            assert correct.title == "Correct the name: (batch, tokens)"
-            assert "# (batch, tokens)" in session.apply(other, correct)
+        other = session.open(typo)
+        await session.status(other, 1)
+        (correct, *_) = await session.actions(other, "(batch, tokns)")
+        assert correct.title == "Correct the name: (batch, tokens)"
+        assert "# (batch, tokens)" in session.apply(other, correct)
 
-    asyncio.run(run())
+    server.run(run, "fixed.py", MODEL)
 
 
-def test_fix_all_writes_what_fix_writes(project: Project) -> None:
+def test_fix_all_writes_what_fix_writes(server: SharedServer) -> None:
     text = (
         "import jax\nfrom jaxtyping import Array, Float\n\n@jax.jit\n"
         'def f(x: Float[Array, "a"]):\n    jax.debug.print(f"x {x}")\n    return x  # (a,)\n'
     )
-    file = project.write("prints.py", text)
 
-    async def run() -> None:
-        async with project.session() as session:
-            uri = session.open(file)
-            await session.status(uri, 1)
-            assert [code for code, _ in session.codes(uri)] == ["SC401"]
-            (action,) = await session.actions(uri, "import jax\n", ["source.fixAll"])
-            assert action.kind == "source.fixAll.shapecheck"
-            assert 'jax.debug.print("x {x}", x=x)' in session.apply(uri, action)
+    async def run(session: LspSession, file: Path) -> None:
+        uri = session.open(file)
+        await session.status(uri, 1)
+        assert [code for code, _ in session.codes(uri)] == ["SC401"]
+        (action,) = await session.actions(uri, "import jax\n", ["source.fixAll"])
+        assert action.kind == "source.fixAll.shapecheck"
+        assert 'jax.debug.print("x {x}", x=x)' in session.apply(uri, action)
 
-    asyncio.run(run())
+    server.run(run, "prints.py", text)
 
 
-def test_a_syntax_error_while_typing_leaves_the_earlier_verdicts(project: Project) -> None:
-    file = project.write("model.py", MODEL)
+def test_a_syntax_error_while_typing_leaves_the_earlier_verdicts(server: SharedServer) -> None:
+    async def run(session: LspSession, file: Path) -> None:
+        uri = session.open(file)
+        await session.status(uri, 1)
+        version = session.edit(uri, "total = x.sum(-1)", "total = x.sum((-1")
+        await session.status(uri, version)
+        assert ("SC201", 7) in session.codes(uri)
+        assert "scaled: float32[s, h, d]" in await session.hover(uri, "scaled = q")
+        version = session.edit(uri, "total = x.sum((-1", "total = x.sum(0)")
+        await session.status(uri, version)
+        assert session.codes(uri) == [("SC201", 7), ("SC203", 11), ("SC201", 13)]
 
-    async def run() -> None:
-        async with project.session() as session:
-            uri = session.open(file)
-            await session.status(uri, 1)
-            version = session.edit(uri, "total = x.sum(-1)", "total = x.sum((-1")
-            await session.status(uri, version)
-            assert ("SC201", 7) in session.codes(uri)
-            assert "scaled: float32[s, h, d]" in await session.hover(uri, "scaled = q")
-            version = session.edit(uri, "total = x.sum((-1", "total = x.sum(0)")
-            await session.status(uri, version)
-            assert session.codes(uri) == [("SC201", 7), ("SC203", 11), ("SC201", 13)]
-
-    asyncio.run(run())
+    server.run(run, "broken.py", MODEL)
 
 
-def test_beside_a_syntax_error_answers_are_about_the_right_lines(project: Project) -> None:
-    file = project.write("model.py", MODEL)
+def test_beside_a_syntax_error_answers_are_about_the_right_lines(server: SharedServer) -> None:
+    async def run(session: LspSession, file: Path) -> None:
+        uri = session.open(file)
+        await session.status(uri, 1)
+        version = session.edit(uri, "import jax.numpy", "import (\n# one\n# two\nimport jax.numpy")
+        assert "Python cannot read this" in await session.status(uri, version)
+        assert session.codes(uri) == [("SC104", 1), ("SC201", 10)]
+        assert "Verified" in await session.hover(uri, "(h, s, t)\n\n")
+        (action, *_) = await session.actions(uri, "(h, s, t)\n    return")
+        assert "scaled, k)  # (s, h, t)" in session.apply(uri, action)
+        document = types.TextDocumentIdentifier(uri=uri)
+        place = position_of(session.texts[uri], "(b,)")
+        place = types.Position(place.line, place.character + 1)
+        found = await session.client.text_document_references_async(
+            types.ReferenceParams(types.ReferenceContext(include_declaration=True), document, place)
+        )
+        assert [each.range.start.line + 1 for each in found or ()] == [14, 14, 16]
 
-    async def run() -> None:
-        async with project.session() as session:
-            uri = session.open(file)
-            await session.status(uri, 1)
-            version = session.edit(uri, "import jax.numpy", "import (\n# one\n# two\nimport jax.numpy")
-            assert "Python cannot read this" in await session.status(uri, version)
-            assert session.codes(uri) == [("SC104", 1), ("SC201", 10)]
-            assert "Verified" in await session.hover(uri, "(h, s, t)\n\n")
-            (action, *_) = await session.actions(uri, "(h, s, t)\n    return")
-            assert "scaled, k)  # (s, h, t)" in session.apply(uri, action)
-            document = types.TextDocumentIdentifier(uri=uri)
-            place = position_of(session.texts[uri], "(b,)")
-            place = types.Position(place.line, place.character + 1)
-            found = await session.client.text_document_references_async(
-                types.ReferenceParams(types.ReferenceContext(include_declaration=True), document, place)
-            )
-            assert [each.range.start.line + 1 for each in found or ()] == [14, 14, 16]
-
-    asyncio.run(run())
+    server.run(run, "beside.py", MODEL)
 
 
 def test_after_many_edits_the_last_one_counts_and_nothing_queues(project: Project) -> None:
@@ -412,18 +399,15 @@ def test_a_client_that_asks_for_diagnostics_is_not_sent_them(project: Project) -
     asyncio.run(run())
 
 
-def test_progress_is_shown_of_what_takes_longer_than_a_second(project: Project) -> None:
-    file = project.write("model.py", "import time\ntime.sleep(2)\n" + MODEL)
+def test_progress_is_shown_of_what_takes_longer_than_a_second(server: SharedServer) -> None:
+    async def run(session: LspSession, file: Path) -> None:
+        uri = session.open(file)
+        await session.status(uri, 1)
+        await session.until(lambda: session.progress and session.progress[-1] == "end")
+        assert session.progress[0] == "begin"
+        session.progress.clear()
 
-    async def run() -> None:
-        async with project.session() as session:
-            uri = session.open(file)
-            await session.status(uri, 1)
-            await session.until(lambda: session.progress and session.progress[-1] == "end")
-            assert session.progress[0] == "begin"
-            session.progress.clear()
-
-    asyncio.run(run())
+    server.run(run, "slow.py", "import time\ntime.sleep(2)\n" + MODEL)
 
 
 @pytest.mark.parametrize("kill", [False, True])
@@ -447,33 +431,31 @@ def test_it_ends_with_its_client(project: Project, kill: bool) -> None:
     assert project.left_over() == []
 
 
-def test_a_dim_is_renamed_in_its_scope_alone(project: Project) -> None:
+def test_a_dim_is_renamed_in_its_scope_alone(server: SharedServer) -> None:
     text = MODEL + '\n\ndef other(x: Float[Array, "b s"]):\n    heads = 3\n    return x  # (b, s)\n'
-    file = project.write("model.py", text)
 
-    async def run() -> None:
-        async with project.session() as session:
-            uri = session.open(file)
-            await session.status(uri, 1)
-            document = types.TextDocumentIdentifier(uri=uri)
-            place = position_of(text, 'h d"], k')
-            context = types.ReferenceContext(include_declaration=True)
-            found = await session.client.text_document_references_async(
-                types.ReferenceParams(text_document=document, position=place, context=context)
-            )
-            assert [each.range.start.line + 1 for each in found or ()] == [5, 5, 5, 7, 8]
-            renamed = await session.client.text_document_rename_async(types.RenameParams(document, place, "heads"))
-            assert renamed is not None
-            assert renamed.changes is not None
-            after = apply_edits(text, list(renamed.changes[uri]))
-            assert '"s heads d"], k: Float[Array, "t heads d"]) -> Float[Array, "heads s t"]' in after
-            assert "(heads, s, t)" in after
-            assert "thd->sht" in after  # no claim
-            assert 'other(x: Float[Array, "b s"])' in after
-            with pytest.raises(JsonRpcException, match="s is another dim"):
-                await session.client.text_document_rename_async(types.RenameParams(document, place, "s"))
+    async def run(session: LspSession, file: Path) -> None:
+        uri = session.open(file)
+        await session.status(uri, 1)
+        document = types.TextDocumentIdentifier(uri=uri)
+        place = position_of(text, 'h d"], k')
+        context = types.ReferenceContext(include_declaration=True)
+        found = await session.client.text_document_references_async(
+            types.ReferenceParams(text_document=document, position=place, context=context)
+        )
+        assert [each.range.start.line + 1 for each in found or ()] == [5, 5, 5, 7, 8]
+        renamed = await session.client.text_document_rename_async(types.RenameParams(document, place, "heads"))
+        assert renamed is not None
+        assert renamed.changes is not None
+        after = apply_edits(text, list(renamed.changes[uri]))
+        assert '"s heads d"], k: Float[Array, "t heads d"]) -> Float[Array, "heads s t"]' in after
+        assert "(heads, s, t)" in after
+        assert "thd->sht" in after  # no claim
+        assert 'other(x: Float[Array, "b s"])' in after
+        with pytest.raises(JsonRpcException, match="s is another dim"):
+            await session.client.text_document_rename_async(types.RenameParams(document, place, "s"))
 
-    asyncio.run(run())
+    server.run(run, "renamed.py", text)
 
 
 def test_a_dim_is_renamed_where_it_was_typed_just_now(project: Project) -> None:
@@ -495,50 +477,45 @@ def test_a_dim_is_renamed_where_it_was_typed_just_now(project: Project) -> None:
     asyncio.run(run())
 
 
-def test_an_integer_of_the_program_is_not_renamed_in_claims(project: Project) -> None:
+def test_an_integer_of_the_program_is_not_renamed_in_claims(server: SharedServer) -> None:
     text = "def f(x):\n    B, T = x.shape\n    y = x * 2  # (B, T)\n    return y\n\n\n"
     text += 'from jaxtyping import Array, Float\ndef g(x: Float[Array, "a b"]):\n    return f(x)  # (a, b)\n'
     text += '\n\ndef h(x: Float[Array, "B d"]):\n    return x\n'  # another B
-    file = project.write("model.py", text)
 
-    async def run() -> None:
-        async with project.session() as session:
-            uri = session.open(file)
-            await session.status(uri, 1)
-            place = position_of(text, "B, T)")
-            params = types.PrepareRenameParams(types.TextDocumentIdentifier(uri=uri), place)
-            with pytest.raises(JsonRpcException, match="the program's own integer"):
-                await session.client.text_document_prepare_rename_async(params)
-            other = types.PrepareRenameParams(params.text_document, position_of(text, 'B d"]'))
-            assert await session.client.text_document_prepare_rename_async(other) is not None
+    async def run(session: LspSession, file: Path) -> None:
+        uri = session.open(file)
+        await session.status(uri, 1)
+        place = position_of(text, "B, T)")
+        params = types.PrepareRenameParams(types.TextDocumentIdentifier(uri=uri), place)
+        with pytest.raises(JsonRpcException, match="the program's own integer"):
+            await session.client.text_document_prepare_rename_async(params)
+        other = types.PrepareRenameParams(params.text_document, position_of(text, 'B d"]'))
+        assert await session.client.text_document_prepare_rename_async(other) is not None
 
-    asyncio.run(run())
+    server.run(run, "integers.py", text)
 
 
-def test_names_are_completed_inside_of_claims(project: Project) -> None:
-    file = project.write("model.py", MODEL)
+def test_names_are_completed_inside_of_claims(server: SharedServer) -> None:
+    async def run(session: LspSession, file: Path) -> None:
+        uri = session.open(file)
+        await session.status(uri, 1)
+        session.edit(uri, "total = x.sum(-1)", "total = x.sum(-1)  # (")
+        document = types.TextDocumentIdentifier(uri=uri)
 
-    async def run() -> None:
-        async with project.session() as session:
-            uri = session.open(file)
-            await session.status(uri, 1)
-            session.edit(uri, "total = x.sum(-1)", "total = x.sum(-1)  # (")
-            document = types.TextDocumentIdentifier(uri=uri)
+        async def complete(needle: str) -> list[str]:
+            place = position_of(session.texts[uri], needle)
+            place = types.Position(place.line, place.character + len(needle))
+            found = await session.client.text_document_completion_async(types.CompletionParams(document, place))
+            items = found.items if isinstance(found, types.CompletionList) else found or []
+            return [item.label for item in sorted(items, key=lambda item: item.sort_text or "")]
 
-            async def complete(needle: str) -> list[str]:
-                place = position_of(session.texts[uri], needle)
-                place = types.Position(place.line, place.character + len(needle))
-                found = await session.client.text_document_completion_async(types.CompletionParams(document, place))
-                items = found.items if isinstance(found, types.CompletionList) else found or []
-                return [item.label for item in sorted(items, key=lambda item: item.sort_text or "")]
+        assert (await complete("x.sum(-1)  # ("))[:2] == ["b", "d"]
+        assert await complete("total = x.sum(") == []
 
-            assert (await complete("x.sum(-1)  # ("))[:2] == ["b", "d"]
-            assert await complete("total = x.sum(") == []
-
-    asyncio.run(run())
+    server.run(run, "completed.py", MODEL)
 
 
-def test_lenses_stand_on_models_and_where_claims_were_not_reached(project: Project) -> None:
+def test_lenses_stand_on_models_and_where_claims_were_not_reached(server: SharedServer) -> None:
     text = (
         "import equinox as eqx\nimport jax\nfrom jaxtyping import Array, Float\n\n\n"
         "class Net(eqx.Module):\n    out: eqx.nn.Linear\n\n"
@@ -548,71 +525,64 @@ def test_lenses_stand_on_models_and_where_claims_were_not_reached(project: Proje
         "def lost(config, x):\n    for name in config.names:\n        x = x + config[name]\n"
         "    return x  # shape: (a, b)\n"
     )
-    file = project.write("net.py", text)
 
-    async def run() -> None:
-        async with project.session() as session:
-            uri = session.open(file)
-            await session.status(uri, 1)
-            params = types.CodeLensParams(types.TextDocumentIdentifier(uri=uri))
-            lenses = await session.client.text_document_code_lens_async(params) or []
-            shown = {each.range.start.line + 1: each.command for each in lenses}
-            assert shown[6] is not None
-            assert shown[6].title == "verified 2 of 2 | template"
-            assert shown[16] is not None
-            assert shown[16].title.startswith("1 claim not reached: ")
-            await session.client.workspace_execute_command_async(
-                types.ExecuteCommandParams(command=shown[16].command, arguments=shown[16].arguments)
-            )
-            await session.until(lambda: session.edits)
-            after = apply_edits(text, session.edits[0].changes[uri])
-            assert "def lost_example():\n    return lost, Float[Array" in after
-            assert "from shapecheck import example\nimport equinox as eqx" in after
-            assert "Net  f32[n," in await session.hover(uri, "Net(eqx")
+    async def run(session: LspSession, file: Path) -> None:
+        uri = session.open(file)
+        await session.status(uri, 1)
+        params = types.CodeLensParams(types.TextDocumentIdentifier(uri=uri))
+        lenses = await session.client.text_document_code_lens_async(params) or []
+        shown = {each.range.start.line + 1: each.command for each in lenses}
+        assert shown[6] is not None
+        assert shown[6].title == "verified 2 of 2 | template"
+        assert shown[16] is not None
+        assert shown[16].title.startswith("1 claim not reached: ")
+        await session.client.workspace_execute_command_async(
+            types.ExecuteCommandParams(command=shown[16].command, arguments=shown[16].arguments)
+        )
+        await session.until(lambda: session.edits)
+        after = apply_edits(text, session.edits[0].changes[uri])
+        assert "def lost_example():\n    return lost, Float[Array" in after
+        assert "from shapecheck import example\nimport equinox as eqx" in after
+        assert "Net  f32[n," in await session.hover(uri, "Net(eqx")
 
-    asyncio.run(run())
+    server.run(run, "net.py", text)
 
 
-def test_cells_of_a_notebook_are_one_module(project: Project) -> None:
-    file = project.write("nb.ipynb", '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}')
+def test_cells_of_a_notebook_are_one_module(server: SharedServer) -> None:
     cells = [
         "%matplotlib inline\nimport jax.numpy as jnp\nfrom jaxtyping import Array, Float",
         'def f(x: Float[Array, "b d"]) -> Float[Array, "d b"]:\n    y = x * 2\n    return y.T  # (b, d)\n',
         'def g(x: Float[Array, "n 3"]):\n    return f(x)  # (3, n)\n',
     ]
 
-    async def run() -> None:
-        async with project.session() as session:
-            first, second, third = session.open_notebook(file, cells)
-            await session.until(lambda: session.codes(second))
-            assert [session.codes(uri) for uri in (first, second, third)] == [[], [("SC201", 3)], []]
-            assert "y: float32[b, d]" in await session.hover(second, "y = x")
-            fix, *_ = await session.actions(second, "(b, d)\n")
-            assert "# (d, b)" in session.apply(second, fix)
-            session.edit_cell(file, second, cells[1].replace("# (b, d)", "# (d, b)"))
-            await session.until(lambda: not session.codes(second))
-            session.edit_cell(file, third, "# above\n" + cells[2].replace("(3, n)", "(n, 3)"))
-            await session.until(lambda: session.codes(third) == [("SC201", 3)])
+    async def run(session: LspSession, file: Path) -> None:
+        first, second, third = session.open_notebook(file, cells)
+        await session.until(lambda: session.codes(second))
+        assert [session.codes(uri) for uri in (first, second, third)] == [[], [("SC201", 3)], []]
+        assert "y: float32[b, d]" in await session.hover(second, "y = x")
+        fix, *_ = await session.actions(second, "(b, d)\n")
+        assert "# (d, b)" in session.apply(second, fix)
+        session.edit_cell(file, second, cells[1].replace("# (b, d)", "# (d, b)"))
+        await session.until(lambda: not session.codes(second))
+        session.edit_cell(file, third, "# above\n" + cells[2].replace("(3, n)", "(n, 3)"))
+        await session.until(lambda: session.codes(third) == [("SC201", 3)])
 
-    asyncio.run(run())
+    server.run(run, "cells.ipynb", '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}')
 
 
-def test_a_notebook_may_come_as_one_text_of_python(project: Project) -> None:
-    file = project.write("nb.ipynb", NOTEBOOK)
+def test_a_notebook_may_come_as_one_text_of_python(server: SharedServer) -> None:
+    async def run(session: LspSession, file: Path) -> None:
+        uri = session.open(file, MODEL)  # as JupyterLab sends it
+        assert await session.status(uri, 1) == "verified 7 of 8, version 1"
+        assert session.codes(uri) == [("SC201", 7)]
+        session.client.text_document_did_save(
+            types.DidSaveTextDocumentParams(text_document=types.TextDocumentIdentifier(uri=uri))
+        )
+        version = session.edit(uri, FALSE, TRUE)
+        assert await session.status(uri, version) == f"verified 8 of 8, version {version}"
+        assert session.codes(uri) == []
 
-    async def run() -> None:
-        async with project.session() as session:
-            uri = session.open(file, MODEL)  # as JupyterLab sends it
-            assert await session.status(uri, 1) == "verified 7 of 8, version 1"
-            assert session.codes(uri) == [("SC201", 7)]
-            session.client.text_document_did_save(
-                types.DidSaveTextDocumentParams(text_document=types.TextDocumentIdentifier(uri=uri))
-            )
-            version = session.edit(uri, FALSE, TRUE)
-            assert await session.status(uri, version) == f"verified 8 of 8, version {version}"
-            assert session.codes(uri) == []
-
-    asyncio.run(run())
+    server.run(run, "one.ipynb", NOTEBOOK)
 
 
 @pytest.mark.parametrize(("encoding", "extra"), [("utf-8", 4), ("utf-16", 1), ("utf-32", 0)])
@@ -634,14 +604,11 @@ def test_columns_are_counted_as_the_client_wants_them(project: Project, encoding
     asyncio.run(run())
 
 
-def test_paths_may_have_spaces_and_other_letters(project: Project) -> None:
-    file = project.write("my models é/model.py", MODEL)
+def test_paths_may_have_spaces_and_other_letters(server: SharedServer) -> None:
+    async def run(session: LspSession, file: Path) -> None:
+        uri = session.open(file)
+        assert "%20" in uri
+        await session.status(uri, 1)
+        assert session.codes(uri) == [("SC201", 7)]
 
-    async def run() -> None:
-        async with project.session() as session:
-            uri = session.open(file)
-            assert "%20" in uri
-            await session.status(uri, 1)
-            assert session.codes(uri) == [("SC201", 7)]
-
-    asyncio.run(run())
+    server.run(run, "my models é/model.py", MODEL)

@@ -2,16 +2,14 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 import re
 import string
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-import shapecheck
 from shapecheck.rules import RULES, Rule, as_code, nearest_code
 
 
@@ -67,7 +65,7 @@ def test_there_is_always_a_nearest_code(text: str) -> None:
     assert nearest_code(text) in RULES
 
 
-def test_the_examples_give_what_they_promise(tmp_path: Path) -> None:
+def test_the_examples_give_what_they_promise(tmp_path: Path, command_line: Callable[..., Any]) -> None:
     """One run over all of them: each bad file gives its own code and nothing else, each good file nothing."""
     for rule in RULES.values():
         (tmp_path / f"{rule.code}_bad.py").write_text(rule.bad)
@@ -76,10 +74,8 @@ def test_the_examples_give_what_they_promise(tmp_path: Path) -> None:
         rule.lock.replace("model.py", f"{rule.code}_{one}.py") for rule in RULES.values() for one in ("bad", "good")
     ]
     (tmp_path / "shapes.lock").write_text("\n".join(["version = 1", *kept]))
-    command = [sys.executable, "-m", "shapecheck", ".", "--output-format", "json", "--report-unused-ignores"]
-    command += ["--select", "SC"]  # those that are off by default too
-    environment = {**os.environ, "PYTHONPATH": str(Path(shapecheck.__file__).parent.parent)}
-    result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    options = ["--output-format", "json", "--report-unused-ignores"]
+    result = command_line(tmp_path, ".", *options, "--select", "SC")  # those that are off by default too
     assert result.returncode == 1, result.stderr
     found: dict[str, set[str]] = {}
     for finding in json.loads(result.stdout)["findings"]:

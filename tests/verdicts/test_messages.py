@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-
-import shapecheck
 
 FILES = {
     "model.py": """
@@ -146,19 +140,12 @@ def one():
 
 
 @pytest.fixture(scope="module")
-def findings(tmp_path_factory):
+def findings(tmp_path_factory, command_line):
     """Findings of one run of the command line, by file."""
     folder = tmp_path_factory.mktemp("messages")
     for name, text in FILES.items():
         (folder / name).write_text(text.lstrip())
-    environment = {**os.environ, "PYTHONPATH": str(Path(shapecheck.__file__).parent.parent)}
-    command = [sys.executable, "-m", "shapecheck", "check", ".", "--output-format"]
-    outputs = [
-        subprocess.run(
-            [*command, form], cwd=folder, env=environment, capture_output=True, text=True, check=False
-        ).stdout
-        for form in ("json", "full")
-    ]
+    outputs = [command_line(folder, "check", ".", "--output-format", form).stdout for form in ("json", "full")]
     found: dict[str, list] = {}
     for finding in json.loads(outputs[0])["findings"]:
         found.setdefault(finding["path"], []).append(finding)
