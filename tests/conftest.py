@@ -24,6 +24,7 @@ from shapecheck.worker.fork_server import ForkServers
 
 _NAMES_THE_TEST = "PYTEST_CURRENT_TEST"
 _PACKAGE = Path(shapecheck.__file__).parent
+_FOR_TESTS = ("pytest", "trio")  # what each worker with tests of the user's would import, and takes longest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -87,7 +88,11 @@ def _forked_workers() -> Iterator[None]:
     As in the editor, equinox is imported before too, where the files that are checked mention it. Where a test gives
     the workers another environment or another interpreter, they are started by themselves.
     """
-    with ForkServers() as plain, ForkServers(["equinox"]) as with_equinox, pytest.MonkeyPatch.context() as patch:
+    with (
+        ForkServers(_FOR_TESTS) as plain,
+        ForkServers([*_FOR_TESTS, "equinox"]) as with_equinox,
+        pytest.MonkeyPatch.context() as patch,
+    ):
         environment = _environment()
 
         def start(python: str, cwd: Path) -> spawn.Process:

@@ -304,7 +304,7 @@ def read_only(
     _GUARD.temporary = _inside(_TEMPORARY)
     _GUARD.limits = limits = WriteLimits(
         scratch=(_inside(scratch), *(before[0].scratch if before[0] is not None else (_inside("/dev"),))),
-        project=tuple(map(_inside, project)),
+        project=_all_inside(tuple(project)),
         alone=alone,
         made_only=made_only,
         made=made if made is not None else before[0].made if before[0] is not None else set(),
@@ -323,6 +323,11 @@ def writable() -> Iterator[None]:
         yield
     finally:
         _GUARD.limits = before
+
+
+@functools.lru_cache(8)  # asked before each request about the same folders, of which a workspace has hundreds
+def _all_inside(folders: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(_inside, folders))
 
 
 def _inside(folder: str) -> str:

@@ -89,7 +89,9 @@ class PlanImporter(importlib.abc.MetaPathFinder):
             return None
         file = os.path.realpath(spec.origin)
         plan = self.plans.get(file)
-        if plan is None and not (self.is_test(file) or self.failed_imports.concern(file) or _left_behind(fullname)):
+        # Only packages have modules inside, and to look for them costs more than most imports do.
+        is_again = spec.submodule_search_locations is not None and _left_behind(fullname)
+        if plan is None and not (is_again or self.is_test(file) or self.failed_imports.concern(file)):
             return None
         plan = plan or self.plan_without_claims(file, fullname)
         spec.loader = ProbedLoader(fullname, spec.origin, PlannedFile(self, plan))
