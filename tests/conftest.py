@@ -22,6 +22,7 @@ from shapecheck.cli import main
 from shapecheck.worker import spawn, worker_client
 from shapecheck.worker.fork_server import ForkServers
 
+_WITHOUT_PLUGINS = "PYTEST_DISABLE_PLUGIN_AUTOLOAD"
 _NAMES_THE_TEST = "PYTEST_CURRENT_TEST"
 _PACKAGE = Path(shapecheck.__file__).parent
 _FOR_TESTS = ("pytest", "trio")  # what each worker with tests of the user's would import, and takes longest
@@ -83,25 +84,30 @@ def _share_of_cores() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _forked_workers() -> Iterator[None]:
-    """Fork workers, as those of locks are, from one process that has imported JAX.
+    """Fork workers, as those of locks are, from few processes that have imported JAX.
 
-    As in the editor, equinox is imported before too, where the files that are checked mention it. Where a test gives
-    the workers another environment or another interpreter, they are started by themselves.
+    The user's pytest loads none of the plugins that are installed here, whose import is the longest part of many a run;
+    tests of what they change ask for `installed_plugins`. As in the editor, equinox is imported before too, where the
+    files that are checked mention it. Where a test gives the workers another environment or another interpreter, they
+    are started by themselves.
     """
-    with (
-        ForkServers(_FOR_TESTS) as plain,
-        ForkServers([*_FOR_TESTS, "equinox"]) as with_equinox,
-        pytest.MonkeyPatch.context() as patch,
-    ):
+    servers: dict[tuple[str | None, bool], ForkServers] = {}
+
+    def start(python: str, cwd: Path) -> spawn.Process:
+        if not _is_ours(python) or _environment() != environment:
+            return spawn.spawn_process(python, cwd)
+        with_equinox = _mentions_equinox(cwd)
+        kind = os.environ.get(_WITHOUT_PLUGINS), with_equinox
+        new = ForkServers([*_FOR_TESTS, "equinox"] if with_equinox else _FOR_TESTS)  # which starts nothing yet
+        return servers.setdefault(kind, new).start(python, cwd)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(_WITHOUT_PLUGINS, "1")
         environment = _environment()
-
-        def start(python: str, cwd: Path) -> spawn.Process:
-            if not _is_ours(python) or _environment() != environment:
-                return spawn.spawn_process(python, cwd)
-            return (with_equinox if _mentions_equinox(cwd) else plain).start(python, cwd)
-
         patch.setattr(worker_client, "spawn_process", start)
         yield
+    for each in servers.values():
+        each.close()
 
 
 class CommandResult(NamedTuple):
@@ -129,6 +135,14 @@ def spawned_workers(_forked_workers: None, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(worker_client, "spawn_process", spawn.spawn_process)
 
 
+@pytest.fixture(scope="module")
+def installed_plugins(_forked_workers: None) -> Iterator[None]:
+    """Let the user's pytest load all plugins that are installed, as it does where nobody says otherwise."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv(_WITHOUT_PLUGINS)
+        yield
+
+
 def _is_ours(python: str) -> bool:
     """Whether it is this interpreter, in this virtual environment: `python` and `python3` are."""
     ours = Path(sys.executable)
@@ -146,4 +160,5 @@ def _mentions_equinox(folder: Path) -> bool:
 
 
 def _environment() -> dict[str, str]:
-    return {name: value for name, value in spawn.environment("").items() if name != _NAMES_THE_TEST}
+    apart = (_NAMES_THE_TEST, _WITHOUT_PLUGINS)
+    return {name: value for name, value in spawn.environment("").items() if name not in apart}

@@ -124,6 +124,7 @@ def test_outer(shapes):
 """
 
 
+@pytest.mark.usefixtures("installed_plugins")
 def test_pytest_finds_it_and_a_failure_shows_the_line_of_the_test(tmp_path: Path) -> None:
     tmp_path.joinpath("test_outer.py").write_text(TEST)
     run = subprocess.run(
@@ -139,6 +140,7 @@ def test_pytest_finds_it_and_a_failure_shows_the_line_of_the_test(tmp_path: Path
     assert "signature_check.py" not in run.stdout
 
 
+@pytest.mark.usefixtures("installed_plugins")
 def test_the_checker_evaluates_tests_that_use_it(tmp_path: Path) -> None:
     tmp_path.joinpath("tests").mkdir()
     tmp_path.joinpath("tests", "test_outer.py").write_text(TEST)

@@ -28,6 +28,9 @@ MATRIX = jnp.ones((2, 3))
 """
 
 
+pytestmark = pytest.mark.usefixtures("installed_plugins")
+
+
 class Case(NamedTuple):
     module: str
     tests: str
@@ -595,7 +598,7 @@ def log(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def check_tests(check_folder, log):
+def check_tests(check_folder, log, installed_plugins):
     def run(jobs: int):
         files = {"tests/conftest.py": CONFTEST.replace("LOG", str(log)), "tests/test_broken.py": BROKEN}
         for name, case in CASES.items():

@@ -309,12 +309,14 @@ def test_a_spawned_process_is_checked_too(project: Path) -> None:
     assert said.returncode == 7
 
 
-def test_pytest_runs_with_checks_also_in_its_own_files(project: Path) -> None:
+def test_pytest_runs_with_checks_also_in_its_own_files(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (project / "test_own.py").write_text(TESTS, "utf-8")
     (project / "conftest.py").write_text(CONFTEST, "utf-8")
     command = ["-m", "pytest", "-q", "-p", "shapecheck", "--tb=short", "test_own.py"]
     options = ["--shapecheck-run", "--shapecheck-numerics", "outputs", "--shapecheck-print", "mean.y"]
-    checked = called(project, *command, *options).stdout
+    with monkeypatch.context() as patch:
+        patch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD")  # beside all other plugins
+        checked = called(project, *command, *options).stdout
     for told in (
         "ERROR test_own.py::test_right - shapecheck.ShapeMismatch",
         "shapecheck.ShapeMismatch: conftest.py:12:",

@@ -178,7 +178,8 @@ def judged_by_us(trial: Trial, spec: Spec, bindings: Bindings) -> tuple[str, Bin
     return "fits", current
 
 
-@settings(max_examples=2500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Each example is up to seven arrays, and each run of the suite tries others.
+@settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(sequences())
 @example([Trial("0<<128", ((0,),), tree=False)])
 def test_matching_agrees_over_several_arrays(sequence: list[Trial]) -> None:
@@ -191,7 +192,7 @@ def test_matching_agrees_over_several_arrays(sequence: list[Trial]) -> None:
             assert found == expected, (trial, bindings)
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=750, deadline=None)
 @given(ODD_TEXTS, st.lists(SIZES, max_size=3))
 def test_malformed_specs_are_those_that_jaxtyping_refuses(text: str, shape: list[int]) -> None:
     try:

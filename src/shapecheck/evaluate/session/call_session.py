@@ -100,10 +100,11 @@ class _CallNotes(CallBuilder):
         found = self._constructed.get(id(model))
         return found[1] if found is not None else None
 
-    def _run_abstractly(self, function: Callable[..., object], /, *args: object, **kwargs: object) -> None:
+    def run_abstractly(self, function: Callable[..., object], /, *args: object, **kwargs: object) -> None:
+        """Note the arguments, and call the function only where that is wanted."""
         self.latest = args, kwargs
         if not self.write_only:
-            super()._run_abstractly(function, *args, **kwargs)
+            super().run_abstractly(function, *args, **kwargs)
 
 
 def _is_method(function: object, called: object, owner: object) -> bool:

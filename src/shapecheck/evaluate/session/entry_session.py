@@ -18,6 +18,7 @@ from shapecheck.evaluate.inputs.project.returned_functions import maker_of, retu
 from shapecheck.evaluate.inputs.project.user_examples import ExampleError
 from shapecheck.evaluate.inputs.synthesis.call_builder import CallBuilder
 from shapecheck.evaluate.inputs.synthesis.construct_models import Models
+from shapecheck.evaluate.inputs.synthesis.example_calls import configured_example, decorated_example
 from shapecheck.evaluate.inputs.synthesis.retry_keys import with_keys
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trials.size_assignment import UnknownSizeError
@@ -205,11 +206,11 @@ class EntrySession:
                 target = resolve_target(example.call, self._importer)
             except ExampleError as error:
                 raise ExampleError(f"call = {example.call!r}: {error}") from None
-            return self._builder.of_example(example, target)
+            return configured_example(self._builder, example, target)
         plan = self._plans[entry.path]
         module = self._importer.loaded[plan.file]
         if entry.origin == "example":
-            return self._builder.example(vars(module)[entry.target.partition(":")[2]])
+            return decorated_example(self._builder, vars(module)[entry.target.partition(":")[2]])
         if entry.origin == "model":
             cls = self._classes[entry.key]
             return self._builder.method(cls, with_own_signature(cls.__call__, "__call__"), init, given)

@@ -33,6 +33,7 @@ from shapecheck.evaluate.inputs.project.user_examples import (
     public_names,
 )
 from shapecheck.evaluate.inputs.synthesis.call_builder import CallBuilder
+from shapecheck.evaluate.inputs.synthesis.example_calls import configured_example, decorated_example
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trials.abstract_call import build
 from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, kind_of
@@ -59,12 +60,12 @@ def call_spec(builder: CallBuilder, target: Any, given: ConfiguredExample, owner
     if getattr(target, "__shapecheck_example__", False) is True:
         if given.args or given.kwargs or given.init:
             raise ExampleError(f"{given.call} is an example, which has its arguments already")
-        return builder.example(target)
+        return decorated_example(builder, target)
     if isinstance(target, type) or (isinstance(owner, type) and inspect.isroutine(target)):
         cls, method = (target, "__call__") if isinstance(target, type) else (owner, target.__name__)
         _require_method(cls, method, given.call)
         if has_arguments:
-            return builder.of_example(replace(given, method=method), cls)
+            return configured_example(builder, replace(given, method=method), cls)
         return builder.method(cls, getattr(cls, method), given.init)
     holder = getattr(target, "__self__", None)
     if is_model(target) or is_model(holder):
@@ -74,14 +75,14 @@ def call_spec(builder: CallBuilder, target: Any, given: ConfiguredExample, owner
         changes = framework is not None and framework.is_mutable and not builder.models.has_values
         model = _abstract(model) if changes else model
         return (
-            builder.of_example(replace(given, method=method), model)
+            configured_example(builder, replace(given, method=method), model)
             if has_arguments
             else builder.of_instance(model, method)
         )
     if is_pair(target):
         if not has_arguments:
             raise ExampleError(f"{given.call} is a transformed function; say what it takes, with --arg")
-        return builder.of_example(replace(given, init=None), _wrap_apply(target, given.init, builder.recorder))
+        return configured_example(builder, replace(given, init=None), _wrap_apply(target, given.init, builder.recorder))
     if not callable(target):
         names = [name for name, value in getattr(target, "__dict__", {}).items() if callable(value)]
         names += [name for name in public_names(type(target)) if inspect.isroutine(getattr(type(target), name, None))]
@@ -101,11 +102,13 @@ def call_spec(builder: CallBuilder, target: Any, given: ConfiguredExample, owner
         if builder.models.has_values and parameters:
             called, parameters = functools.partial(called, *parameters), ()
         given = replace(given, init=None, args=(*parameters, *given.args))
-        spec = builder.of_example(given, called) if _is_plain(called) else call_spec(builder, called, given, own)
+        spec = (
+            configured_example(builder, given, called) if _is_plain(called) else call_spec(builder, called, given, own)
+        )
         return replace(spec, parameters=len(parameters))
     if _is_factory_result(made) and not missing_parameters(target, given.init or {}):
         given = replace(given, init=None)
-        return builder.of_example(given, made) if has_arguments else builder.function(made)
+        return configured_example(builder, given, made) if has_arguments else builder.function(made)
     builder.models.made.chosen.clear()  # by the trial whether it makes a model
     builder.models.made.places.clear()
     if own is not None:
@@ -113,7 +116,7 @@ def call_spec(builder: CallBuilder, target: Any, given: ConfiguredExample, owner
     if given.init:
         hint = "name a function that returns a model, or (model, *args)"
         raise ExampleError(f"what {given.call} returns is of type {type(made).__name__}, which is no model: {hint}")
-    return builder.of_example(given, target) if has_arguments else builder.function(target)
+    return configured_example(builder, given, target) if has_arguments else builder.function(target)
 
 
 def _is_factory_result(value: object) -> bool:

@@ -24,9 +24,7 @@ from shapecheck.evaluate.inputs.facts.body_shapes import body_shapes
 from shapecheck.evaluate.inputs.facts.field_sizes import field_sizes
 from shapecheck.evaluate.inputs.facts.handed_on import descriptions_of
 from shapecheck.evaluate.inputs.facts.known_numbers import integer_parameters
-from shapecheck.evaluate.inputs.facts.name_hints import is_key
 from shapecheck.evaluate.inputs.facts.namesakes import are_spelled_alike
-from shapecheck.evaluate.inputs.facts.own_signature import without_cache
 from shapecheck.evaluate.inputs.facts.runtime_annotations import free_names
 from shapecheck.evaluate.inputs.facts.signature_facts import (
     admits_several_ranks,
@@ -50,21 +48,10 @@ from shapecheck.evaluate.inputs.facts.signature_facts import (
     with_state,
     written_specs,
 )
-from shapecheck.evaluate.inputs.project.data_arguments import NestedData, place_in, unpack_sequences, variadic_parts
-from shapecheck.evaluate.inputs.project.entries import is_model, nearest
 from shapecheck.evaluate.inputs.project.nested_arguments import heads
 from shapecheck.evaluate.inputs.project.reached_models import reached_models
 from shapecheck.evaluate.inputs.project.user_examples import (
-    ExampleError,
-    ShapeText,
-    check_annotations,
-    check_fit,
     check_names,
-    fit_arguments,
-    placeholders,
-    public_names,
-    read_argument,
-    shapes_in,
 )
 from shapecheck.evaluate.inputs.synthesis.argument_sources import Owner
 from shapecheck.evaluate.inputs.synthesis.construct_models import Instance, Models
@@ -91,11 +78,11 @@ from shapecheck.evaluate.inputs.trials.trial import Apart, BoundCall, CallSpec, 
 from shapecheck.evaluate.probes.attribute_access import unwrap
 from shapecheck.evaluate.probes.decided_conditions import decided_conditions
 from shapecheck.evaluate.probes.describe_value import is_array
-from shapecheck.evaluate.probes.recorder import RecordedPart, Recorder
+from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.read_only_disk import read_only
 from shapecheck.model import Assumption
 from shapecheck.model.assumption import NUMBER
-from shapecheck.worker.messages.plans import ConfiguredExample, ParameterSpec
+from shapecheck.worker.messages.plans import ParameterSpec
 
 
 class CallBuilder:
@@ -126,7 +113,7 @@ class CallBuilder:
         described = annotated_original(cls, function)
         call_spec = self._call(
             described,
-            self._method(function),
+            self.invoke_method(function),
             lambda trial: self.models.instance(
                 cls, trial.construction, self._init(init, trial), trial.invention, trial.choices
             ),
@@ -138,14 +125,14 @@ class CallBuilder:
         """Call a method of a model that exists, which may hold abstract arrays."""
         function = inner_function(getattr(type(model), method))
         described = annotated_original(type(model), function)
-        return self._call(described, self._method(function), lambda trial: (model, integers_of(model), None))
+        return self._call(described, self.invoke_method(function), lambda trial: (model, integers_of(model), None))
 
     def function(
         self, function: Callable[..., object], given: Mapping[str, object] = types.MappingProxyType({})
     ) -> CallSpec:
         """Call a plain function (or static method) alone, with what is `given`."""
         function = _readable(function)
-        return self._call(function, self._function(function), statics=given)
+        return self._call(function, self.invoke_function(function), statics=given)
 
     def returned_function(
         self,
@@ -157,7 +144,7 @@ class CallBuilder:
         found = find_returned(self.models, maker, qualname, self._build_unseen)
 
         def invoke(made: object, *args: object, **kwargs: object) -> object:
-            return self._function(found.of(made))(*args, **kwargs)
+            return self.invoke_function(found.of(made))(*args, **kwargs)
 
         call_spec = self._call(
             found.function,
@@ -168,123 +155,6 @@ class CallBuilder:
             beside=found.arguments,
         )
         return replace(call_spec, lasting=found.assumptions())
-
-    def example(self, function: Callable[[], Any]) -> CallSpec:
-        """Evaluate a function of the user's that returns `(callable, *args)`."""
-        found = placeholders(function)
-        specs = [spec for _, spec, _ in found]
-        if specs and self.models.made.own is not None:
-            self._own({}, abstract_call.build(LazyCall(function, (), {})))
-
-        def prepare(trial: Trial) -> BoundCall:
-            assignment = self._assignment(trial, {}, specs)
-            arrays = {str(i): assignment.array(spec, dtype, "") for i, spec, dtype in found}
-
-            def call(given: Mapping[str, object]) -> None:
-                target, *args = function()
-                owner = getattr(target, "__self__", target)  # the model whose method it is, or itself
-                self._stages_of(owner)
-                for variables in self.recorder.constructions.variables(owner):
-                    integers.update({n: v for n, v in variables.items() if type(v) is int})
-                integers.update(integers_of(owner))
-                self._function(without_cache(target))(*(given.get(str(i), a) for i, a in enumerate(args)))
-
-            return BoundCall(
-                call=lambda: self._run_abstractly(call, arrays),
-                chosen=assignment.chosen_sizes(),
-                integers=integers,
-                apart=self._apart(),
-            )
-
-        integers: dict[str, int] = {}  # known once the example has made its model
-        written = tuple(ArgumentSpec(str(index), spec) for index, spec, _ in found)
-        return CallSpec(prepare=prepare, symbolic=bool(specs), ranks=ranks_of(specs), signature=CallSignature(written))
-
-    def of_example(self, example: ConfiguredExample, target: Any) -> CallSpec:
-        """A `[[tool.shapecheck.example]]` table, applied to the object that its `call` names."""
-        function = target
-        known: dict[str, int] = dict(self.models.pinned)
-        first: tuple[object, ...] = ()
-        built = RecordedPart()
-        if example.init is not None and not isinstance(target, type):
-            raise ExampleError(f"init is for classes, and {example.call!r} names none")
-        if isinstance(target, type):
-            check_names(target, heads(example.init or {}))
-            start = len(self.recorder.calls)
-            instance, chosen = self.models.construct_with(target, example.init or {})
-            built = self.recorder.since(start)
-            known = {**chosen, **known}
-            name = example.method or "__call__"
-            function = getattr(target, name, None)
-            if function is None:
-                raise ExampleError(f"{target.__name__} has no method {name!r}{nearest(name, public_names(target))}")
-            first = (instance,)
-        elif is_model(target):
-            function, first = getattr(type(target), example.method or "__call__"), (target,)
-            known = {**integers_of(target), **known}
-        arguments, named = list(example.args), dict(example.kwargs)
-        if not example.read:
-            arguments, named = read_argument(arguments), read_argument(named)
-        borrowed = unpack_sequences(function, example.borrowed)
-        if example.as_annotated:
-            check_annotations(function, bind_arguments(function, [*first, *arguments], named))
-        rest, others = fit_arguments(function, [*first, *arguments], named, borrowed)
-        arguments, named = [*arguments, *rest], {**named, **others}
-        arguments += variadic_parts(function, named, len(first) + len(arguments))
-        if example.data:
-            _require_parameters(example.data, named, function, len(first) + len(arguments))
-        named_arguments = bind_arguments(function, [*first, *arguments], named)
-        made = {"state": None} if first and "state" not in named_arguments and takes_state(function, first[0]) else {}
-        check_fit(function, [*first, *arguments], {**made, **named}, whole=not example.fill)
-        missing = missing_parameters(function, {**named_arguments, **made}) if example.fill else []
-        named = {n: replace(v, name=n) if isinstance(v, NestedData) else v for n, v in named.items()}
-        is_made = bool(missing) or any(isinstance(value, NestedData) for value in named.values())
-        described = self.models.described(function) if is_made else {}
-        specs = [shape.spec for shape in shapes_in([arguments, named])]
-        specs += specs_of(function, described) if is_made else []
-        invoke = self._method(function) if first else self._function(function)
-        self._own(known, first, arguments, named)
-
-        def prepare(trial: Trial) -> BoundCall:
-            assignment = self._assignment(trial, known, specs)
-            self.recorder.again(built)
-
-            def make(leaf: object) -> object:
-                if isinstance(leaf, NestedData):
-                    return self._with_data(leaf, {n: make(each) for n, each in leaf.arrays.items()}, like)
-                return assignment.array(leaf.spec, leaf.dtype, "") if isinstance(leaf, ShapeText) else leaf
-
-            def like(name: str) -> object:
-                return self._synthesis(assignment).only([name], function, described)[name]
-
-            args, kwargs = jax.tree_util.tree_map(make, (arguments, named))
-            if missing:
-                others = self._synthesis(assignment).only(missing, function, described)
-                if example.data:
-                    _require_data(example.data, others, function)
-                kwargs.update(others)
-            call = functools.partial(self._run_abstractly, invoke, *first, *args, **kwargs)
-            return BoundCall(call=call, chosen=assignment.chosen_sizes(), integers=known, apart=self._apart())
-
-        written = tuple(ArgumentSpec(str(index), spec) for index, spec in enumerate(specs))
-        claims = self.models.claimed(function)
-        return CallSpec(
-            prepare=prepare,
-            symbolic=bool(specs),
-            ranks=ranks_of(specs),
-            signature=CallSignature(written, claims, function),
-        )
-
-    def _with_data(self, data: NestedData, arrays: Mapping[str, object], make: Callable[[str], object]) -> object:
-        """An argument with these arrays inside, of the class that its annotation names, if that says how."""
-
-        def like() -> object:
-            try:
-                return make(data.name)
-            except CannotSynthesiseError:  # the paths say what it is
-                return None
-
-        return place_in(like, NestedData(data.name, arrays))
 
     def construct(self, cls: type, init: Mapping[str, object] = types.MappingProxyType({})) -> CallSpec:
         """Construct `cls`, from `init` as far as it goes, for what its constructor shows."""
@@ -305,7 +175,7 @@ class CallBuilder:
             takes_values=True,
         )
 
-    def _run_abstractly(self, function: Callable[..., object], /, *args: object, **kwargs: object) -> None:
+    def run_abstractly(self, function: Callable[..., object], /, *args: object, **kwargs: object) -> None:
         """Call `function` abstractly, as the watch would have it; inside of what its framework asks for."""
         evaluate = self.recorder.watch.evaluate
         try:
@@ -322,13 +192,13 @@ class CallBuilder:
         if trial.values:
             return functools.partial(self._run_with_values, trial.values)
         if not trial.decisions:
-            return self._run_abstractly
+            return self.run_abstractly
 
         def run_decided(function: Callable[..., object], /, *args: object, **kwargs: object) -> None:
             # Nobody has come this way before.
             alone = read_only(os.devnull, self._folders(), alone=True, made_only=True)
             with alone, decided_conditions(trial.decisions, self.recorder.paths, conditions):
-                self._run_abstractly(function, *args, **kwargs)
+                self.run_abstractly(function, *args, **kwargs)
 
         return run_decided
 
@@ -344,7 +214,7 @@ class CallBuilder:
     def _folders(self) -> set[str]:
         return {os.path.dirname(file) for file in self.recorder.paths}
 
-    def _function(self, function: Callable[..., object]) -> Callable[..., object]:
+    def invoke_function(self, function: Callable[..., object]) -> Callable[..., object]:
         """A call of a function: models that it is given, or reaches, are known by the names that it has for them."""
 
         def invoke(*args: object, **kwargs: object) -> object:
@@ -355,11 +225,11 @@ class CallBuilder:
 
         return invoke
 
-    def _method(self, function: Callable[..., object]) -> Callable[..., object]:
+    def invoke_method(self, function: Callable[..., object]) -> Callable[..., object]:
         """A call of a method with its model as first argument: stages get their paths, states are made."""
 
         def invoke(model: object, *args: object, **kwargs: object) -> object:
-            self._stages_of(model)
+            self.name_stages(model)
             given = with_state(function, model, args, kwargs)
             for name, value in list(bind_arguments(function, [model, *args], given).items())[1:]:
                 self.recorder.watch.know(name, value)
@@ -370,7 +240,8 @@ class CallBuilder:
 
         return invoke
 
-    def _stages_of(self, model: object) -> None:
+    def name_stages(self, model: object) -> None:
+        """Let stages have the paths at which they stand in a model."""
         self.recorder.stages = {}
         for path, module in modules_in(model, "", pytree_classes()):
             self.recorder.stages.setdefault(id(module), path)
@@ -417,13 +288,13 @@ class CallBuilder:
                 if not isinstance(model, LazyCall):
                     known = {**property_sizes(specs, model), **known, **attribute_sizes(specs, "self", model)}
                 known = {**namesake_sizes(specs, claimed, known), **known}
-            self._own(known, model)
+            self.note_own_sizes(known, model)
             first = () if instance is None else (model,)
             named = [*specs, *optional]
-            assignment = self._assignment(trial, {**constants, **known, **self.models.pinned}, named, divisors)
+            assignment = self.assign_sizes(trial, {**constants, **known, **self.models.pinned}, named, divisors)
             own_ways = (DEFAULTS_KEPT,) if instance is not None else (DEFAULTS_KEPT, DIVIDING, DESCENDING)
             variant = trial.construction if trial.construction in own_ways else self.models.constructions[0]
-            synthesis = self._synthesis(assignment, trial.invention, trial.choices, variant)
+            synthesis = self.make_synthesis(assignment, trial.invention, trial.choices, variant)
             synthesis.integers.chosen.update(known)
             synthesis.instances.build = self._build_unseen
             assignment.of_argument = functools.partial(_of_argument, numbers, synthesis.integers.choose)
@@ -455,7 +326,7 @@ class CallBuilder:
                 shared=assignment.shared_names(construction.assignment) if construction is not None else (),
                 held=held,
                 fields=assignment.free_among(held),
-                apart=self._apart(),
+                apart=self.apart(),
                 options=sum((each.choices.options for each in inventors), start=Options()),
                 inner_specs=tuple(dict.fromkeys(assignment.inner_specs)),
                 computed=assignment.computed,
@@ -501,23 +372,26 @@ class CallBuilder:
                 raise CannotSynthesiseError(f"no constructor takes {name}")
         return {**(init or {}), **{places[name]: size for name, size in trial.init}}
 
-    def _own(self, known: Mapping[str, int], *values: object) -> None:
+    def note_own_sizes(self, known: Mapping[str, int], *values: object) -> None:
         """Note the sizes of a model, and of what is given to it, if others shall differ."""
         if self.models.made.own is not None:
             self.models.made.own.update(known.values(), _sizes_of(values))
 
-    def _apart(self) -> Apart:
+    def apart(self) -> Apart:
+        """The sizes that others shall differ from."""
         return Apart(frozenset(self.models.made.own or ()), self.models.made.dims)
 
-    def _synthesis(
+    def make_synthesis(
         self, assignment: SizeAssignment, invention: int = 0, choices: Choices = (), variant: int | None = None
     ) -> Synthesis:
+        """What makes the arguments of a call up, with these sizes."""
         variant = self.models.constructions[0] if variant is None else variant
         return self.models.synthesis(assignment, variant, invention, ArgumentChoices(choices))
 
-    def _assignment(
+    def assign_sizes(
         self, trial: Trial, known: Mapping[str, int], specs: Sequence[str], divisors: Sequence[int] = ()
     ) -> SizeAssignment:
+        """The sizes of a call, of which some are `known`."""
         return SizeAssignment(
             trial.mode,
             known,
@@ -534,28 +408,6 @@ class CallBuilder:
 def _and_use(invoke: Callable[..., object], later: LaterResults) -> Callable[..., None]:
     """`invoke`, and what it gives is used."""
     return lambda *args, **kwargs: later.use(invoke(*args, **kwargs))
-
-
-def _require_parameters(file: str, named: Mapping[str, object], function: Callable[..., object], skip: int) -> None:
-    """Raises ExampleError for a name in a file that no parameter of `function` has, with those that it has."""
-    try:
-        check_names(function, named)
-    except ExampleError as error:
-        takes = list(inspect.signature(function).parameters)[skip:]
-        raise ExampleError(f"{file} does not fit: {error}; it takes {', '.join(takes)}") from None
-
-
-def _require_data(file: str, made: Mapping[str, object], function: Callable[..., object]) -> None:
-    """Raises ExampleError for arrays that would be made up, though a file has those of the call."""
-    lacks = [
-        name
-        for name, value in made.items()
-        if not (is_key(name) or isinstance(value, LazyCall) or is_model(value))
-        and any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in jax.tree_util.tree_leaves(value))
-    ]
-    if lacks:
-        called = getattr(function, "__qualname__", type(function).__name__)
-        raise ExampleError(f"{file} has no {' and no '.join(lacks)}, as {called} takes; `shapecheck sample` writes all")
 
 
 def _of_argument(numbers: Iterable[str], choose: Callable[[str], int], name: str) -> tuple[str, int] | None:
