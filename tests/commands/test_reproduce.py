@@ -70,6 +70,7 @@ def run_alone(file: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", file]
     jax = {name: value for name, value in os.environ.items() if name.startswith("JAX_")}
     environment = {**jax, "PYTHONPATH": source, "PATH": "/usr/bin:/bin", "JAX_PLATFORMS": "cpu"}
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     return subprocess.run(command, capture_output=True, text=True, env=environment, cwd="/", check=False)
 
 
