@@ -17,6 +17,7 @@ from shapecheck.cli import main
 SOURCE = str(Path(shapecheck.__file__).parents[1])
 JAX = {name: value for name, value in os.environ.items() if name.startswith("JAX_")}
 ENVIRONMENT = {**JAX, "PYTHONPATH": SOURCE, "PATH": "/usr/bin:/bin", "JAX_PLATFORMS": "cpu"}
+ENVIRONMENT["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
 TRAINING = """\
 from dataclasses import dataclass
 
