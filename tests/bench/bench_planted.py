@@ -9,12 +9,15 @@ two sets of unrelated sizes. A row of mutants.jsonl has the edits (in one line o
 `new`) and the `lines` on which a finding is right: what was changed, the claims that are false, and where JAX raises.
 
 Detected is a mutant with a finding that the correct program has not, of one of its `families`, on one of the lines;
-"elsewhere" has another new finding. A false alarm is any finding on a correct program; notes are none.
+"elsewhere" has another new finding, and "not in time" none while the budget ended before all of it was evaluated. A
+false alarm is any finding on a correct program; notes are none. Mutants are checked in groups, each with a budget of
+its own, so that a slow machine does not turn them into misses.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import subprocess
 import sys
@@ -25,13 +28,29 @@ from pathlib import Path
 from typing import Any
 
 PLANTED = Path(__file__).with_name("planted")
-BUDGET = "900"
+BUDGET = "900"  # seconds, for one group of files
+GROUP = 30  # files
 
 Found = set[tuple[int, str]]
 
 
-def check(folder: Path) -> tuple[dict[str, Found], Mapping[str, int]]:
-    """What is found in each file of a folder, and the counts of claims."""
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Checked:
+    """What a check of a folder tells.
+
+    Attributes:
+        found: what is found in each file, as (line, rule)
+        claims: counts of claims by verdict
+        late: files that have claims which the budget left no time for
+    """
+
+    found: Mapping[str, Found]
+    claims: Mapping[str, int]
+    late: frozenset[str]
+
+
+def check(folder: Path) -> Checked:
+    """Check a folder in one run."""
     command = [sys.executable, "-m", "shapecheck", "check", ".", "--output-format", "json", "--budget", BUDGET]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
@@ -41,7 +60,8 @@ def check(folder: Path) -> tuple[dict[str, Found], Mapping[str, int]]:
     for finding in report["findings"]:
         if finding["severity"] != "note":
             found.setdefault(finding["path"], set()).add((finding["line"], finding["code"]))
-    return found, report["claims"]
+    late = frozenset(each["path"] for each in report["unreached"] if "the time for the whole run" in each["reason"])
+    return Checked(found=found, claims=report["claims"], late=late)
 
 
 def plant(mutant: Mapping[str, Any], folder: Path) -> str:
@@ -57,12 +77,29 @@ def plant(mutant: Mapping[str, Any], folder: Path) -> str:
     return name
 
 
-def outcome(mutant: Mapping[str, Any], new: Found) -> str:
+def check_mutants(mutants: Sequence[Mapping[str, Any]], before: Mapping[str, Found]) -> dict[str, tuple[str, Found]]:
+    """The outcome of each mutant and what is found in it beyond the correct program, group by group."""
+    outcomes: dict[str, tuple[str, Found]] = {}
+    for start in range(0, len(mutants), GROUP):
+        with tempfile.TemporaryDirectory(prefix="planted-") as folder:
+            names = {mutant["id"]: plant(mutant, Path(folder)) for mutant in mutants[start : start + GROUP]}
+            checked = check(Path(folder))
+        for mutant in mutants[start : start + GROUP]:
+            name = names[mutant["id"]]
+            new = checked.found.get(name, set()) - before.get(mutant["file"], set())
+            outcomes[mutant["id"]] = outcome(mutant, new, is_late=name in checked.late), new
+        print(f"{len(outcomes)} of {len(mutants)} mutants", file=sys.stderr, flush=True)
+    return outcomes
+
+
+def outcome(mutant: Mapping[str, Any], new: Found, *, is_late: bool) -> str:
     """How the checker did on one mutant."""
     families = tuple(mutant["families"])
     if any(line in mutant["lines"] and code.startswith(families) for line, code in new):
         return "detected"
-    return "elsewhere" if new else "missed"
+    if new:
+        return "elsewhere"
+    return "not in time" if is_late else "missed"
 
 
 def table(mutants: Sequence[Mapping[str, Any]], outcomes: Mapping[str, str], by: str) -> None:
@@ -84,25 +121,22 @@ def main() -> None:
         known = ", ".join(sorted({row["category"] for row in rows}))
         parser.error(f"there is no category {chosen.category}, but {known}")
     with tempfile.TemporaryDirectory(prefix="planted-") as name:
-        correct, wrong = Path(name, "correct"), Path(name, "wrong")
-        correct.mkdir()
-        wrong.mkdir()
         for file in PLANTED.glob("*.py"):
-            (correct / file.name).write_bytes(file.read_bytes())
-        before, claims = check(correct)
-        alarms = sum(map(len, before.values()))
-        print(f"{claims['verified']} of {claims['total']} claims verified, {alarms} false alarms")
-        names = {mutant["id"]: plant(mutant, wrong) for mutant in mutants}
-        found, _ = check(wrong)
-    new = {m["id"]: found.get(names[m["id"]], set()) - before.get(m["file"], set()) for m in mutants}
-    outcomes = {mutant["id"]: outcome(mutant, new[mutant["id"]]) for mutant in mutants}
+            Path(name, file.name).write_bytes(file.read_bytes())
+        correct = check(Path(name))
+    alarms = sum(map(len, correct.found.values()))
+    print(
+        f"{correct.claims['verified']} of {correct.claims['total']} claims verified, {alarms} false alarms", flush=True
+    )
+    judged = check_mutants(mutants, correct.found)
+    outcomes = {mutant_id: verdict for mutant_id, (verdict, _) in judged.items()}
     for by in ("kind", "raises_only", "category"):
         table(mutants, outcomes, by)
     print(dict(Counter(outcomes.values())))
     for mutant in mutants:
         if outcomes[mutant["id"]] != "detected":
             edits = "; ".join(f"{each['line']}: {each['old']} -> {each['new']}" for each in mutant["edits"])
-            print(outcomes[mutant["id"]], mutant["id"], edits, *(sorted(new[mutant["id"]]) or ""))
+            print(outcomes[mutant["id"]], mutant["id"], edits, *(sorted(judged[mutant["id"]][1]) or ""))
 
 
 if __name__ == "__main__":

@@ -54,6 +54,25 @@ def energy(bodies, joints):
     momentum = bodies["mass"][:, None] * doubled["omega"]  # (n, 3)
     return {"kinetic": 0.5 * bodies["mass"] * speed, "momentum": momentum}
 """,
+    # a list of entries, of which the first stands behind "with"
+    "listed.py": """
+def perceptron(params, x):
+    '''Two layers.
+
+    Args:
+        params: dict with w1 (d, h), b1 (h,), w2 (h, k), b2 (k,)
+        x: (n, d)
+
+    Returns:
+        (k, n)  ~SC207
+    '''
+    h = jax.nn.relu(x @ params["w1"] + params["b1"])  # (n, d)  ~SC201
+    return h @ params["w2"] + params["b2"]
+
+def one(params, x):
+    '''One layer: params is a dict with weights (d, h), which may hold more.'''
+    return x
+""",
     # entries that are said to have a shape, in a dict of arrays
     "marked.py": """
 def placed(bodies, joints):

@@ -25,6 +25,8 @@ _LISTED = re.compile(
     rf"(?:^|\n|[,;:({{]|\b(?:and|with|of|keys?|entries))[ \t\n]*(?:[-*+][ \t]+)?`{_PLAIN}`{_BETWEEN}"
     r"|(?:\n|[,;{])[ \t\n]*(?:[-*+][ \t]+)?(?P<bare>[A-Za-z_]\w*)[ \t]*[:=]?[ \t]*$"
 )
+# The first of several, `dict with w (d, h), b (h,)`, is told from "dict with weights (d, h)" by those behind it.
+_FIRST = re.compile(r"^\w+[ \t\n]+(?:with|of|containing|holding)[ \t\n]+(?P<bare>[A-Za-z_]\w*)[ \t]*[:=]?[ \t]*$")
 
 
 def entry_shapes(text: str, known: Container[str]) -> Iterator[tuple[str, DescribedShape]]:
@@ -36,12 +38,14 @@ def entry_shapes(text: str, known: Container[str]) -> Iterator[tuple[str, Descri
     is_dict = _IS_DICT.search(text)
     if is_dict is None:
         return
-    begin = is_dict.start()
+    begin, first = is_dict.start(), ""
     for bracket in find_brackets(text):
         if bracket.start < begin:
             continue
         before, begin = text[begin : bracket.start], bracket.end
         entry = _QUOTED.search(before) or _LISTED.search(before)
+        if entry is None and (entry := _FIRST.search(before)) is not None:
+            first = entry["bare"]
         if entry is None:
             continue
         groups = entry.groupdict()
@@ -53,4 +57,6 @@ def entry_shapes(text: str, known: Container[str]) -> Iterator[tuple[str, Descri
         if is_marked or may_be_shape(bracket, known):
             shape = DescribedShape(bracket, sure=True, leaves=False, apart=True, unmarked=not is_marked)
             found.setdefault(key, []).append(shape)
+    if len(found) == 1:
+        found.pop(first, None)
     yield from ((key, shapes[0]) for key, shapes in found.items() if len(shapes) == 1)

@@ -12,6 +12,7 @@ from shapecheck.shapes.expressions import EvaluationError, Expression, Size, Unb
 from shapecheck.shapes.grammar import parse_dim
 from shapecheck.shapes.kauldron import is_kauldron, jaxtyping_class, jaxtyping_texts
 from shapecheck.shapes.matching import Bindings, Match, leaf_name, match
+from shapecheck.shapes.rename_names import further_name, is_further_name, rename_names
 from shapecheck.shapes.sample_sizes import sample_sizes
 from shapecheck.shapes.spec import (
     AnyDim,
@@ -53,6 +54,8 @@ __all__ = [
     "comment_dtype",
     "dtype_matches",
     "evaluate",
+    "further_name",
+    "is_further_name",
     "is_kauldron",
     "is_variadic",
     "jaxtyping_class",
@@ -64,6 +67,7 @@ __all__ = [
     "parse_spec",
     "print_spec",
     "read_comment_dims",
+    "rename_names",
     "sample_sizes",
     "short_dtype",
 ]

@@ -99,12 +99,13 @@ def _read_results(modules: Mapping[str, Module], evaluation: Evaluation, samples
     for call in evaluation.calls:
         reader = CallReader(modules[call.path], call, samples, _outer(readers, call))
         readers[call.number] = reader
+        if not evaluation.refused:
+            reader.made_of = _made_of_themselves(reader, evaluation)
         outcomes = read_call(reader)
         for index in [i for i in outcomes.bad if not _binds_override(reader, i, evaluation)]:
             del outcomes.bad[index]
             outcomes.unknown.setdefault(index, OVERRIDE)
-        own = set[int]() if evaluation.refused else _made_of_themselves(reader, evaluation)
-        own |= _of_invented(reader, evaluation) | _otherwise_named(reader, outcomes, evaluation)
+        own = reader.made_of | _of_invented(reader, evaluation) | _otherwise_named(reader, outcomes, evaluation)
         for index in [i for i, m in outcomes.bad.items() if i in own or _is_chance(i, m, reader, evaluation)]:
             del outcomes.bad[index]
             outcomes.unknown.setdefault(index, MADE_UP)

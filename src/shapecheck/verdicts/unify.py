@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 
 from shapecheck.model import Claim, Observation
@@ -47,7 +47,8 @@ def vote(reader: CallReader, claims: Mapping[int, Claim], dropped: int) -> dict[
     once = [
         (claim, {n: s for n, s in names.items() if not (in_turn and n in afresh)}) for claim, in_turn, names in ballots
     ]
-    for claim, names in _drop_conflicts([(claim, names) for claim, names in _without_ones(once) if names]):
+    left = [(claim, names) for claim, names in _without_ones(once) if names]
+    for claim, names in _agreed_ballots(left, {id(claims[index]) for index in reader.made_of if index in claims}):
         for name, size in names.items():
             if name not in reader.fresh:
                 source = f"{claim.notation} {claim.text}"
@@ -135,6 +136,20 @@ def natural_site(reader: CallReader, claim: Claim) -> int:
     seen = [site for site in claim.sites if site in reader.seen]
     given = (site for site in seen if reader.module.sites[site].kind == "param") if reader.means_arguments else ()
     return next(iter(given), seen[0])
+
+
+def _agreed_ballots(
+    ballots: list[tuple[Claim, dict[str, Size]]], made_of: Set[int]
+) -> list[tuple[Claim, dict[str, Size]]]:
+    """The ballots that do not conflict: those of claims which arguments were made of come first.
+
+    In such a call their names mean what the arguments have, however many comments further on say otherwise.
+    """
+    given = _drop_conflicts([ballot for ballot in ballots if id(ballot[0]) in made_of])
+    sizes = {name: size for _, names in given for name, size in names.items()}
+    others = (ballot for ballot in ballots if id(ballot[0]) not in made_of)
+    fitting = [(c, names) for c, names in others if all(sizes.get(name, size) == size for name, size in names.items())]
+    return given + _drop_conflicts(fitting)
 
 
 def _drop_conflicts(ballots: list[tuple[Claim, dict[str, Size]]]) -> list[tuple[Claim, dict[str, Size]]]:

@@ -28,6 +28,7 @@ class ParameterSpec:
     It is `vague` if its text can be read in several ways: then a shape error of a call that it describes proves
     nothing. One of several `alternatives`, of which each will do (`(n,)` or `(n, k)`), has the others beside it once
     they are looked up. With `leaves` it is each array of a tuple. `prose` is part of a docstring.
+    Where a function that is called says it, `foreign` are the names that are only that function's, with the call.
     """
 
     scope: int
@@ -40,6 +41,7 @@ class ParameterSpec:
     others: tuple[str, ...] = ()
     leaves: bool = False
     mapped: str = ""
+    foreign: tuple[tuple[str, str], ...] = ()
 
     @property
     def own_spec(self) -> str:

@@ -24,13 +24,15 @@ _APPLY = "apply"  # of models that get their variables with the call: `model.app
 class HandedArgument(NamedTuple):
     """An argument of a call: the function that gets it, as which of its parameters, if anybody knows.
 
-    If that gets one element of it at a time, `mapped` is the name of the axis in front that it does not see.
+    If that gets one element of it at a time, `mapped` is the name of the axis in front that it does not see. `call` is
+    the same for all arguments of one call.
     """
 
     given: ast.expr
     callee: types.FunctionType | None = None
     parameter: str = ""
     mapped: str = ""
+    call: tuple[int, ...] = ()
 
 
 class ArgumentReader:
@@ -64,7 +66,11 @@ class ArgumentReader:
 
     def arguments(self) -> list[HandedArgument]:
         """All arguments of its calls, those of unknown ones too."""
-        return [each for call in _calls(self._tree) for each in self._of_call(call, _NESTED)]
+        return [
+            each._replace(call=(number, *each.call))
+            for number, call in enumerate(_calls(self._tree))
+            for each in self._of_call(call, _NESTED)
+        ]
 
     def _note_variable(self, name: str, value: ast.expr, bound: Mapping[str, int]) -> None:
         if bound[name] != 1:
@@ -103,11 +109,11 @@ class ArgumentReader:
         yield HandedArgument(given)
         if not depth or not parameter:
             return
-        for call in _calls(local):
+        for number, call in enumerate(_calls(local)):
             for each in self._of_call(call, depth - 1):
                 is_it = isinstance(each.given, ast.Name) and each.given.id == parameter
                 if is_it and each.callee is not None and not (mapped and each.mapped):
-                    yield each._replace(given=given, mapped=mapped or each.mapped)
+                    yield each._replace(given=given, mapped=mapped or each.mapped, call=(number, *each.call))
 
     def _local_function(self, function: ast.expr) -> ast.AST | None:
         if isinstance(function, ast.Lambda):

@@ -7,6 +7,7 @@ do parts of them: `batch["tokens"]`.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import re
 import sys
@@ -14,6 +15,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 
 from shapecheck.evaluate.inputs.facts.body_shapes import body_dtypes
+from shapecheck.evaluate.inputs.facts.callee_names import CalleeNames
 from shapecheck.evaluate.inputs.facts.handed_parts import FunctionParts, function_parts
 from shapecheck.evaluate.inputs.facts.namesake_annotations import functions_of
 from shapecheck.evaluate.inputs.facts.runtime_annotations import (
@@ -48,12 +50,13 @@ def descriptions_of(
     if parts is None:
         return found
     taken = parts.own.by_parameter()
+    names = _names_of_callees(function, parts, found, describe, depth - 1)
     for name in open_ones:
         given = str(Part(name).inner(None))
         if given not in found and parts.is_differentiated(name):
             found[given] = ParameterSpec(scope=0, parameter=given, spec="", dtype="Float")
-        for part in (Part(name), *taken.get(name, ())):
-            for text, said in _said_of(part, parts, describe, depth - 1):
+        for part in dict.fromkeys((*parts.parts_handed_on(name), *taken.get(name, ()))):
+            for text, said in _said_of(part, parts, names, describe, depth - 1):
                 found.setdefault(text, said)
         if given not in found and (Part(name).inner(None) in taken.get(name, ()) or parts.is_transformed(name)):
             found.update(_namesake_function(function, given, found, describe))
@@ -81,17 +84,49 @@ def _namesake_function(
     return {given: dataclasses.replace(one, vague=True)}
 
 
+def _names_of_callees(
+    function: Callable[..., object],
+    parts: FunctionParts,
+    found: Descriptions,
+    describe: Callable[[object], Descriptions],
+    depth: int,
+) -> CalleeNames:
+    """What the names in the functions that a function calls are to it, of which so much is `found`."""
+    own = underlying_function(function)
+
+    def look(text: str) -> ParameterSpec | None:
+        if text in found or not isinstance(own, types.FunctionType) or not text.isidentifier():
+            return found.get(text)
+        return _annotation_spec(own, text)
+
+    @functools.cache
+    def all_of(callee: types.FunctionType) -> Descriptions:
+        return descriptions_of(callee, describe, depth)
+
+    def look_at(callee: types.FunctionType, parameter: str) -> ParameterSpec | None:
+        return all_of(callee).get(parameter) or _annotation_spec(callee, parameter)
+
+    return CalleeNames(parts, look, look_at)
+
+
 def _said_of(
-    part: Part, parts: FunctionParts, describe: Callable[[object], Descriptions], depth: int
+    part: Part, parts: FunctionParts, names: CalleeNames, describe: Callable[[object], Descriptions], depth: int
 ) -> Iterator[tuple[str, ParameterSpec]]:
     """What those say that get a part, of it and of its own parts: the first that says anything."""
-    for inner, parameter, mapped in parts.all_receivers(part):
+    for handed in parts.all_receivers(part):
+        inner, parameter = handed.callee, handed.parameter
+        if inner is None:
+            continue
         said = descriptions_of(inner, describe, depth)
         whole = said.get(parameter) or _annotation_spec(inner, parameter)
-        if mapped:
+        if handed.mapped:
             if whole is not None:
-                spec = f"{mapped} {whole.spec}".strip()
-                yield str(part), dataclasses.replace(whole, parameter=str(part), spec=spec, mapped=mapped, others=())
+                whole = names.translate(whole, handed)
+                spec = f"{handed.mapped} {whole.spec}".strip()
+                yield (
+                    str(part),
+                    dataclasses.replace(whole, parameter=str(part), spec=spec, mapped=handed.mapped, others=()),
+                )
                 return
             continue
         found = {str(part): whole} if whole is not None else {}
@@ -99,7 +134,8 @@ def _said_of(
         own = ((text[len(parameter) :], each) for text, each in said.items() if text.startswith(inside))
         found.update((f"{part}{rest}", each) for rest, each in own)
         if found:
-            yield from ((text, dataclasses.replace(each, parameter=text)) for text, each in found.items())
+            for text, each in found.items():
+                yield text, dataclasses.replace(names.translate(each, handed), parameter=text)
             return
 
 
@@ -124,7 +160,9 @@ def _open_parameters(function: Callable[..., object]) -> Iterator[str]:
 
 def _annotation_spec(function: types.FunctionType, parameter: str) -> ParameterSpec | None:
     """The array that an annotation describes, as a comment would."""
-    each = inspect.signature(function).parameters[parameter]
+    each = inspect.signature(function).parameters.get(parameter)
+    if each is None:
+        return None
     found = array_type(annotation_of(function, parameter, each.annotation))
     if found is None or found.shape.strip() == "...":
         return None

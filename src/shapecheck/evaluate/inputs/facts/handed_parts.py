@@ -29,21 +29,36 @@ class FunctionParts:
 
     def receivers(self, of: Part) -> Iterator[tuple[types.FunctionType, str]]:
         """The functions that are given a part as it is, and the parameter that it is there."""
-        return ((inner, parameter) for inner, parameter, mapped in self.all_receivers(of) if not mapped)
+        handed = (each for each in self.all_receivers(of) if not each.mapped)
+        return ((each.callee, each.parameter) for each in handed if each.callee is not None)
 
-    def all_receivers(self, of: Part) -> Iterator[tuple[types.FunctionType, str, str]]:
-        """Those too that are given one element at a time, with the name of the axis that these do not have, or ""."""
-        yield from self._receivers.get(of, ())
+    def all_receivers(self, of: Part) -> Sequence[HandedArgument]:
+        """The calls in which a part is an argument as it is, those too that are given one element at a time."""
+        return self._receivers.get(of, ())
+
+    def parts_handed_on(self, parameter: str) -> Iterator[Part]:
+        """The parts of a parameter that are arguments of calls, the whole first; some may be taken apart too."""
+        yield Part(parameter)
+        yield from (part for part in self._receivers if part.parameter == parameter and part.keys)
+
+    @functools.cached_property
+    def calls(self) -> Mapping[tuple[int, ...], Sequence[HandedArgument]]:
+        """The arguments of each call of a function that is known."""
+        found: defaultdict[tuple[int, ...], list[HandedArgument]] = defaultdict(list)
+        for each in self._call_arguments:
+            if each.callee is not None:
+                found[each.call].append(each)
+        return found
 
     def goes_elsewhere(self, parameter: str, depth: int = _DEPTH) -> bool:
         """Whether the whole of a parameter goes where nobody knows what is taken of it: `model.apply(params, x)`."""
         whole = Part(parameter)
-        for given, callee, name, _ in self._call_arguments:
-            if callee is not None and self.own.part(given) == whole:
-                known = function_parts(callee)
-                if known is None or not depth or known.goes_elsewhere(name, depth - 1):
+        for each in self._call_arguments:
+            if each.callee is not None and self.own.part(each.given) == whole:
+                known = function_parts(each.callee)
+                if known is None or not depth or known.goes_elsewhere(each.parameter, depth - 1):
                     return True
-            elif self._mentions(given, whole):
+            elif self._mentions(each.given, whole):
                 return True
         return False
 
@@ -124,12 +139,12 @@ class FunctionParts:
         return frozenset(each.removeprefix("self.") for each in times)
 
     @functools.cached_property
-    def _receivers(self) -> Mapping[Part, Sequence[tuple[types.FunctionType, str, str]]]:
-        found: defaultdict[Part, list[tuple[types.FunctionType, str, str]]] = defaultdict(list)
-        for given, callee, parameter, mapped in self._call_arguments:
-            part = self.own.part(given) if callee is not None else None
-            if callee is not None and part is not None:
-                found[part].append((callee, parameter, mapped))
+    def _receivers(self) -> Mapping[Part, Sequence[HandedArgument]]:
+        found: defaultdict[Part, list[HandedArgument]] = defaultdict(list)
+        for each in self._call_arguments:
+            part = self.own.part(each.given) if each.callee is not None else None
+            if part is not None:
+                found[part].append(each)
         return found
 
     @functools.cached_property
@@ -174,7 +189,7 @@ def parts_of(function: Callable[..., object], parameter: str, depth: int = _DEPT
     parts = dict.fromkeys(found.own.by_parameter().get(parameter, ()))
     if not parts and found.is_transformed(parameter):
         parts[Part(parameter).inner(None)] = None
-    for whole in (Part(parameter), *parts):
+    for whole in dict.fromkeys((*found.parts_handed_on(parameter), *parts)):
         for inner, name in found.receivers(whole) if depth else ():
             handed = [each.of(whole) for each in parts_of(inner, name, depth - 1)]
             if handed:

@@ -459,7 +459,7 @@ class ArgumentSources:
         if any(isinstance(dim, AnyDim) for dim in parse_spec(spec).dims):  # of `[n, j|k]` nobody says what j|k is
             self._values.invent("sizes", name, "any")
         if found is not None:
-            return self._choices.note(place, self._values.assignment.array(spec, dtype, name))
+            return self._described_array(described, spec, dtype, name)
         for cls in classes_in(annotation):
             try:
                 with self._values.alike(described):
@@ -467,7 +467,12 @@ class ArgumentSources:
             except CannotSynthesiseError:
                 # What follows from an array in the place of such an instance proves nothing.
                 self._values.invent("value", name, "an array")
-        return self._choices.note(place, self._values.assignment.array(spec, dtype, name))
+        return self._described_array(described, spec, dtype, name)
+
+    def _described_array(self, described: ParameterSpec, spec: str, dtype: str, name: str) -> object:
+        with self._values.assignment.as_callees_say(described.foreign):
+            array = self._values.assignment.array(spec, dtype, name)
+        return self._choices.note(self._values.place(name), array)
 
     def type_of(self, function: Callable[..., object], parameter: inspect.Parameter) -> object:
         """The annotation of a parameter, or the plain type that its docstring alone gives."""

@@ -22,8 +22,8 @@ AS_MADE: Final = "as the model makes it"
 AS_FILE_MAKES: Final = "as the file makes it"
 OTHERWISE: Final = "otherwise"
 OTHER_SIZE: Final = "another size"
-OWN_SIZES: Final = ("each instance sizes", "its own sizes")
-"""The choice that each of several instances of one class has sizes of its own, as its fields may."""
+OWN_SIZES: Final = ("each instance and call sizes", "its own sizes")
+"""The choice that each instance of a class, and each call of a function, has sizes of its own for the same names."""
 LENGTH: Final = 2
 OTHER_LENGTHS: Final = (1, 3)
 """How long a sequence is that is made up, and how long it may as well be."""

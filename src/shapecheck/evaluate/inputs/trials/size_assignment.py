@@ -26,6 +26,7 @@ from shapecheck.shapes import (
     NamedDim,
     SymbolicDim,
     VariadicDim,
+    further_name,
     parse_spec,
 )
 from shapecheck.shapes.expressions import MAX_BITS, Binary, BracedExpression, Expression, FunctionCall, Int, Name, Unary
@@ -104,7 +105,6 @@ _OPEN_DTYPES = frozenset({"", "Shaped", "Num", "Real", "Inexact"})
 
 
 _STACK = "stacked"  # the size of the axis that a stack of records has in front
-_OF_FURTHER = "_of_the_other_"
 
 
 class UnknownSizeError(RefusalError):
@@ -185,6 +185,7 @@ class SizeAssignment:
         self._made_classes: set[type] = set()
         self.stacks = 0  # how many records are being made that stand for several
         self._further: list[str] = []  # the places of further instances of a class, while their arrays are made
+        self._of_calls: Mapping[str, str] = {}  # names that are a call's own, while an array is made that it describes
         specs = tuple(specs)
         free = [n for n in free_names(specs) if n not in self.known]
         self.free = tuple(n for n in free if n not in self.ties)
@@ -223,6 +224,15 @@ class SizeAssignment:
             if is_further:
                 self._further.pop()
 
+    @contextlib.contextmanager
+    def as_callees_say(self, names: Iterable[tuple[str, str]]) -> Iterator[None]:
+        """Meanwhile an array is made that a function describes which is called: these names are that call's own."""
+        before, self._of_calls = self._of_calls, dict(names)
+        try:
+            yield
+        finally:
+            self._of_calls = before
+
     def know(self, name: str, size: int) -> None:
         """Fix a name that was free until now."""
         self.known[name] = size
@@ -256,8 +266,9 @@ class SizeAssignment:
 
     def size(self, name: str) -> Size:
         """The size of a name: an int or a symbolic dim. Raises UnknownSizeError."""
-        if self._further and name.isidentifier() and name not in self.known and self.own_sizes():
-            name = f"{name}{_OF_FURTHER}{'_'.join(self._further)}"
+        place = self._of_calls.get(name) or "_".join(self._further)
+        if place and name.isidentifier() and name not in self.known and self.own_sizes():
+            name = further_name(name, place)
         return self._note_used(name)
 
     def _note_used(self, name: str) -> Size:
@@ -326,11 +337,6 @@ class SizeAssignment:
         names = dict.fromkeys([*self.free, *self._inner, *(each for each in UNNAMED if each not in self.ties)])
         free = [(n, str(self._sizes[n])) for n in names if n in self.used and n not in self.known]
         return tuple(free + [(n, t) for n, t in self.ties.items() if n not in self.known])
-
-
-def is_of_further(name: str) -> bool:
-    """Whether a name is one that a further instance of a class has for itself."""
-    return _OF_FURTHER in name
 
 
 def _spelled_relation(name: str) -> tuple[str, str]:

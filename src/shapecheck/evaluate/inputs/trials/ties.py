@@ -30,10 +30,10 @@ from shapecheck.evaluate.inputs.facts.namesakes import (
     may_be_one_dim,
     words,
 )
-from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED, is_of_further
+from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED
 from shapecheck.evaluate.inputs.trials.written_relations import WrittenRelation, written_relations
 from shapecheck.model import Assumption
-from shapecheck.shapes import AnyDims, FixedDim, NamedDim, VariadicDim, is_variadic, parse_spec
+from shapecheck.shapes import AnyDims, FixedDim, NamedDim, VariadicDim, is_further_name, is_variadic, parse_spec
 
 Tie = tuple[str, str]
 """A free name, and what it is made equal to: a size, another name, or an expression over names."""
@@ -109,7 +109,7 @@ class CallSignature:
 
     def is_nobodys(self, name: str) -> bool:
         """Whether a name stands for an axis of which nobody says anything, so that its size may be any other's."""
-        is_open = name in self.made_names or name in UNNAMED or is_inside(name) or is_of_further(name)
+        is_open = name in self.made_names or name in UNNAMED or is_inside(name) or is_further_name(name)
         return is_open and not self.uses(name)
 
     def is_side_beside(self, name: str, other: str) -> bool:

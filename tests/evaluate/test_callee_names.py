@@ -1,0 +1,103 @@
+"""Functions that only hand their parameters on, to functions which have other words for the same axes."""
+
+from __future__ import annotations
+
+import pytest
+
+HEAD = """
+import jax
+import jax.numpy as jnp
+
+def linear(w, b, x):
+    # w: (d_in, d_out)
+    # b: (d_out,)
+    # x: (batch, d_in)
+    return x @ w + b  # (batch, d_out)
+
+def dense(params, x):
+    # x: (batch, d_in)
+    w = params["kernel"]  # (d_in, d_out)
+    b = params["bias"]  # (d_out,)
+    return x @ w + b  # (batch, d_out)
+
+"""
+
+CASES = {
+    # the second layer takes what the first one gives: neither its names nor its sizes are those of the first
+    "layers.py": """
+def two(w1, b1, w2, b2, x):
+    # x: (n, d)
+    y = jax.nn.relu(linear(w1, b1, x))  # (n, h)
+    z = linear(w2, b2, y)  # (n, k)
+    return z.T  # (n, k)  ~SC201
+
+def of_entries(params, x):
+    # x: (batch, d_in)
+    y = dense(params["first"], x)  # (batch, h)
+    return dense(params["second"], y).T  # (batch, k)  ~SC201
+
+def three(params, x):
+    # x: (n, d)
+    y = of_entries(params["front"], x)  # (k, n)
+    return dense(params["back"], y.T).T  # (n, m)  ~SC201
+""",
+    # what the caller says of the one argument says what the callee's names are in another
+    "words.py": """
+def one(params, x):
+    # x: (n, d)
+    y = dense(params["first"], x)  # (n, h)
+    w = params["first"]["kernel"]  # (d, h)
+    return w.T  # (d, h)  ~SC201
+
+def swapped(w, b, x):
+    # x: (d_out, d_in)
+    y = linear(w, b, x)  # (d_out, h)
+    return y + 1.0  # (h, d_out)  ~SC201
+
+def mapped(w, b, x):
+    # x: (n, t, d)
+    y = jax.vmap(linear, in_axes=(None, None, 0))(w, b, x)  # (n, t, h)
+    return y.sum(axis=1)  # (n, t)  ~SC201
+""",
+    # a caller that hands on what cannot fit any sizes
+    "mistakes.py": """
+def strict(w, x):
+    # w: (d_in, d_out)
+    # x: (batch, d_in)  ~SC201
+    return x @ w  # ~SC301
+
+def shared(w, x):
+    # x: (n, d)  ~unreached
+    y = strict(w, x)  # (n, h)  ~unreached
+    return y + strict(w, jnp.concatenate([x, x], axis=1))
+""",
+    # arguments were made as the docstring says, whatever comments further on make of its names
+    "outvoted.py": """
+def twice(x):
+    '''Twice.
+
+    Args:
+        x: (n, d)
+    '''
+    y = x * 2  # (d, n)  ~SC201
+    z = x + 1  # (d, n)  ~SC201
+    return y + z
+
+def tentative(features, w):
+    '''features: [b, s, c] flattened feature map of the backbone.'''
+    # w: [c, d]
+    b = features.shape[0]
+    memory = features @ w  # [b, s, c]  ~SC201
+    return memory.sum()
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(check_folder):
+    return check_folder({name: HEAD + text for name, text in CASES.items()})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_names_of_callees_are_those_of_their_calls(folder, name: str) -> None:
+    assert folder.cases[name].as_marked()
