@@ -49,12 +49,21 @@ def f(x: Float[Array, "n d"]):
     return x  # (n, d)
 """
 
+EXIT = """
+import sys
+
+def load(x: Float[Array, "n d"], files=()):
+    if not files:
+        sys.exit(1)
+    return x.T  # (d, n)
+"""
+
 
 @pytest.fixture(scope="module")
 def several(tmp_path_factory: pytest.TempPathFactory) -> Report:
     """One run over files that have nothing to do with each other."""
     folder = tmp_path_factory.mktemp("several")
-    files = {"gen.py": COROUTINE, "__main__.py": COROUTINE, "first.py": OVERLOADED, "loop.py": LOOP}
+    files = {"gen.py": COROUTINE, "__main__.py": COROUTINE, "first.py": OVERLOADED, "loop.py": LOOP, "exit.py": EXIT}
     for name, text in files.items():
         (folder / name).write_text(HEAD + text)
     (folder / "pyproject.toml").write_text("[tool.shapecheck]\n")
@@ -65,6 +74,10 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Report:
 
 def of(report: Report, path: str) -> list[str]:
     return [each.reason for each in report.unreached if each.path == path]
+
+
+def test_a_function_that_ends_the_program_says_so(several: Report) -> None:
+    assert any("it ends the program (SystemExit: 1)" in reason for reason in of(several, "exit.py"))
 
 
 def test_a_coroutine_is_called_and_its_body_does_not_run(several: Report) -> None:

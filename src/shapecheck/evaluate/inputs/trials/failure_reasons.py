@@ -82,6 +82,8 @@ def explain(error: BaseException, recorder: Recorder) -> Failure:
     message = _needs_values(error, frames, recorder.paths) or _gist(error)
     if isinstance(error, AssertionError) and users and message == "AssertionError":
         message = _assertion(*users[-1])
+    if isinstance(error, SystemExit):
+        message = f"it ends the program (SystemExit: {message})"
     if users and users[-1] == frames[-1] and users[-2:-1] != frames[-2:-1]:
         message += _attribute_hint(error, users[-1][0])
     if not users:
