@@ -59,6 +59,29 @@ def mapped(w, b, x):
     y = jax.vmap(linear, in_axes=(None, None, 0))(w, b, x)  # (n, t, h)
     return y.sum(axis=1)  # (n, t)  ~SC201
 """,
+    # what a layer gives, only the caller's comment says
+    "results.py": """
+def conv(kernel, x):
+    # kernel: (kh, kw, c_in, c_out)
+    # x: (n, h, w, c_in)
+    dims = ("NHWC", "HWIO", "NHWC")
+    return jax.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=dims)  # (n, h, w, c_out)
+
+def residual(p, x):
+    # x: (n, h, w, c)
+    y = jax.nn.relu(conv(p["conv1"], x))  # (n, h, w, c)  ~unreached
+    y = conv(p["conv2"], y)  # (n, h, w, c)
+    return x + y  # (n, h, c, w)  ~SC201
+
+def wider(p, x):
+    # x: (n, h, w, c)
+    return conv(p["conv"], x)  # (n, h, w, 2 * c)  ~unreached
+
+def named(p, x):
+    # x: (n, h, w, c)
+    y = conv(p["conv"], x)  # (n, h, w, k)
+    return y * 2  # (n, h, w, c)  ~SC201
+""",
     # a caller that hands on what cannot fit any sizes
     "mistakes.py": """
 def strict(w, x):

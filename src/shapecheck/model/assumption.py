@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-AssumptionKind = Literal["tie", "size", "sizes", "rank", "dtype", "value", "follows", "part"]
+AssumptionKind = Literal["tie", "size", "sizes", "rank", "dtype", "value", "follows", "part", "callee"]
 Provenance = Literal["given", "written", "namesake", "alias", "invented"]
 
 MADE_FUNCTION: Final = "a function that"
@@ -43,6 +43,7 @@ class Assumption:
     - `dtype`: the dtype of the array `subject`.
     - `value`: a made-up flag, callable or instance.
     - `part`: the part `subject` of an argument is as a comment says where the function takes it out.
+    - `callee`: the dim `subject` has a name that only a function has which is called, and may have any size.
     - `follows`: the dim `subject` was made free, beside something of its former size that may have to follow it.
 
     The provenance, strongest first: *given* (example, test, configuration), *written* (annotation, docstring,

@@ -106,7 +106,11 @@ def _read_results(modules: Mapping[str, Module], evaluation: Evaluation, samples
             del outcomes.bad[index]
             outcomes.unknown.setdefault(index, OVERRIDE)
         own = reader.made_of | _of_invented(reader, evaluation) | _otherwise_named(reader, outcomes, evaluation)
-        for index in [i for i, m in outcomes.bad.items() if i in own or _is_chance(i, m, reader, evaluation)]:
+        for index in [
+            i
+            for i, m in outcomes.bad.items()
+            if i in own or _is_chance(i, m, reader, evaluation) or _may_be_callees(i, m, reader, evaluation)
+        ]:
             del outcomes.bad[index]
             outcomes.unknown.setdefault(index, MADE_UP)
         for index in [i for i, m in outcomes.bad.items() if _holds_nothing(m, evaluation)]:
@@ -229,6 +233,39 @@ def _is_chance(index: int, mismatch: Mismatch, reader: CallReader, evaluation: E
     if not size.isdigit() or int(size) in admitted or _counts_examples(index, axis, len(value.shape), reader):
         return False
     return any(_is_owed(int(size), number) for number in numbers if number >= _SMALLEST_OWED)
+
+
+def _may_be_callees(index: int, mismatch: Mismatch, reader: CallReader, evaluation: Evaluation) -> bool:
+    """Whether the axis that does not fit has a size for which only a function has a name that is called, and any do.
+
+    Of `y = dense(params, x)  # (n, h)` it is the comment that says what the layer gives. Not so where another claim has
+    a name for that size already, where another axis does not fit either, or where two axes would be one.
+    """
+    value, axis = mismatch.value, mismatch.axis
+    sizes = {each.value for each in evaluation.assumptions if each.kind == "callee"}
+    if not sizes or mismatch.reason != "dim" or axis is None or not isinstance(value, ArrayValue):
+        return False
+    if axis >= len(value.shape) or not any(_mentions(value.shape[axis], size) for size in sizes):
+        return False
+    shape, dims = reader.samples.shape(value.shape), parse_spec(reader.module.claims[index].spec).dims
+    if shape is None or len(dims) != len(shape) or any(map(is_variadic, dims)):
+        return True
+    if value.shape[axis] in sizes and shape[axis] in (*reader.memo.single.values(), *reader.fresh.values()):
+        return False
+    bound = {each.name: each.size for each in mismatch.bound}
+    names = [each.name if isinstance(each, NamedDim) else "" for each in dims]
+    others = [
+        (name, size) for number, (name, size) in enumerate(zip(names, value.shape, strict=True)) if number != axis
+    ]
+    fit = all(bound.get(name, size) == size or size in sizes for name, size in others)
+    return fit and all(size != bound.get(names[axis]) or name == names[axis] for name, size in others)
+
+
+def _mentions(size: str, other: str) -> bool:
+    """Whether a size is another one, or computed of it: `2*d` of `d`, 152 of 76."""
+    if size.isdigit() and other.isdigit():
+        return _is_owed(int(size), int(other))
+    return re.search(rf"(?<!\w){re.escape(other)}(?!\w)", size) is not None
 
 
 def _counts_examples(index: int, axis: int, axes: int, reader: CallReader) -> bool:

@@ -454,6 +454,8 @@ def _inventions(made: Iterable[Synthesis], fixed: Collection[int] = ()) -> tuple
             found[Assumption("dtype", name, "", "invented")] = None
         for part, spec in synthesis.sources.described_parts.items():
             found[Assumption("part", part, spec, "written")] = None
+        for name, size in synthesis.assignment.of_callees.items():
+            found[Assumption("callee", name, str(size), "written")] = None
         for name, instance in synthesis.sources.recognised.items():
             found[Assumption("value", name, instance, "alias")] = None
         for name, argument in synthesis.assignment.named_after.items():

@@ -123,6 +123,7 @@ class Substitution:
 
 _INDEPENDENT = Substitution()
 
+_ANONYMOUS = 32  # axes that have no name, or one of an inner call or instance alone
 UNNAMED = ("dim0", "dim1", "dim2")
 """What the axes of `...` are called here: nobody else names them."""
 
@@ -186,6 +187,7 @@ class SizeAssignment:
         self.stacks = 0  # how many records are being made that stand for several
         self._further: list[str] = []  # the places of further instances of a class, while their arrays are made
         self._of_calls: Mapping[str, str] = {}  # names that are a call's own, while an array is made that it describes
+        self.of_callees: dict[str, Size] = {}  # such names, as far as they are free
         specs = tuple(specs)
         free = [n for n in free_names(specs) if n not in self.known]
         self.free = tuple(n for n in free if n not in self.ties)
@@ -198,7 +200,7 @@ class SizeAssignment:
             pool = [size for size in usual if size not in taken]
             # Tied names too: the others keep their sizes, which else might be the very one that a name is tied to.
             names = [n for n in (*free, *_anonymous()) if n not in before]
-            self._sizes.update({n: pool[i % len(pool)] + 16 * (i // len(pool)) for i, n in enumerate(names)})
+            self._sizes.update(zip(names, _endless(pool), strict=False))
             powers = [n for n in dict.fromkeys(n for text in specs for n in parse_spec(text).exponents()) if n in names]
             self._sizes.update({n: _EXPONENTS[(i + variant) % len(_EXPONENTS)] for i, n in enumerate(powers)})
             self._sizes.update(before)
@@ -268,8 +270,15 @@ class SizeAssignment:
         """The size of a name: an int or a symbolic dim. Raises UnknownSizeError."""
         place = self._of_calls.get(name) or "_".join(self._further)
         if place and name.isidentifier() and name not in self.known and self.own_sizes():
-            name = further_name(name, place)
-        return self._note_used(name)
+            own = further_name(name, place)
+            return self._note_of_callee(name, own)
+        return self._note_of_callee(name, name)
+
+    def _note_of_callee(self, word: str, name: str) -> Size:
+        size = self._note_used(name)
+        if word in self._of_calls and name in self._sizes and name not in self.ties:
+            self.of_callees[name] = size
+        return size
 
     def _note_used(self, name: str) -> Size:
         self.used[name] = size = self._size(name)
@@ -292,7 +301,7 @@ class SizeAssignment:
             return self.known[last]
         if not name.isidentifier():
             raise UnknownSizeError(f"the size of {name} is not known before the call")
-        size = self._sizes[next(self._anonymous, "dim9")]
+        size = self._sizes[next(self._anonymous, f"dim{_ANONYMOUS - 1}")]
         self._sizes[name] = self.choose_inner(name, size) if self.choose_inner and isinstance(size, int) else size
         self._inner[name] = None
         return self._sizes[name]
@@ -307,7 +316,7 @@ class SizeAssignment:
             elif isinstance(dim, VariadicDim):
                 dims += [self.size(each) for each in self._axes(dim.name)]
             elif isinstance(dim, AnyDim):
-                dims.append(self._sizes[next(self._anonymous, "dim9")])
+                dims.append(self._sizes[next(self._anonymous, f"dim{_ANONYMOUS - 1}")])
             else:
                 dims.append(evaluate(dim, self.size))
                 if isinstance(dim, SymbolicDim) and type(dims[-1]) is int:
@@ -337,6 +346,16 @@ class SizeAssignment:
         names = dict.fromkeys([*self.free, *self._inner, *(each for each in UNNAMED if each not in self.ties)])
         free = [(n, str(self._sizes[n])) for n in names if n in self.used and n not in self.known]
         return tuple(free + [(n, t) for n, t in self.ties.items() if n not in self.known])
+
+
+def _endless(pool: Sequence[int]) -> Iterator[int]:
+    """The sizes of a pool, and further ones in steps that keep them even, none of them twice."""
+    seen: set[int] = set()
+    for turn in itertools.count():
+        for size in (each + 16 * turn for each in pool):
+            if size not in seen:
+                seen.add(size)
+                yield size
 
 
 def _spelled_relation(name: str) -> tuple[str, str]:
@@ -435,7 +454,7 @@ def _pool(variant: int, divisors: Iterable[int]) -> tuple[int, ...]:
 
 
 def _anonymous() -> list[str]:
-    return [f"dim{i}" for i in range(10)]
+    return [f"dim{i}" for i in range(_ANONYMOUS)]
 
 
 def _symbols(names: Sequence[str]) -> dict[str, Size]:
