@@ -69,19 +69,19 @@ class CalleeNames:
     def _words(self, handed: HandedArgument) -> _Words:
         """What the caller says for the words of the function that it calls there, by the arguments that both know."""
         found: dict[str, tuple[str | int, str]] = {}
-        for each in self._parts.calls.get(handed.call, ()):
-            given = self._parts.own.part(each.given)
-            if given is None or each.callee is None:
-                if isinstance(each.given, ast.Constant) and type(each.given.value) is int:
-                    found.setdefault(each.parameter, (each.given.value, ""))
+        for argument, callee, parameter, mapped, _ in self._parts.calls.get(handed.call, ()):
+            given = self._parts.own.part(argument)
+            if given is None or callee is None:
+                if isinstance(argument, ast.Constant) and type(argument.value) is int:
+                    found.setdefault(parameter, (argument.value, ""))
                 continue
-            mine, theirs = self._look(str(given)), self._look_at(each.callee, each.parameter)
+            mine, theirs = self._look(str(given)), self._look_at(callee, parameter)
             if mine is None and theirs is None and not given.keys:
-                found.setdefault(each.parameter, (given.parameter, ""))  # an integer by whose name dims go
+                found.setdefault(parameter, (given.parameter, ""))  # an integer by whose name dims go
             if mine is None or theirs is None or mine.vague or theirs.vague:
                 continue
             owners = dict(mine.foreign)
-            for dim, other in _pairs(theirs.spec, mine.spec, 1 if each.mapped else 0):
+            for dim, other in _pairs(theirs.spec, mine.spec, 1 if mapped else 0):
                 if isinstance(dim, NamedDim) and isinstance(other, (NamedDim, FixedDim)):
                     word = other.name if isinstance(other, NamedDim) else other.size
                     found.setdefault(dim.name, (word, owners.get(str(word), "")))

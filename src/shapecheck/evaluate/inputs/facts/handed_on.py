@@ -114,18 +114,18 @@ def _said_of(
 ) -> Iterator[tuple[str, ParameterSpec]]:
     """What those say that get a part, of it and of its own parts: the first that says anything."""
     for handed in parts.all_receivers(part):
-        inner, parameter = handed.callee, handed.parameter
+        _, inner, parameter, mapped, _ = handed
         if inner is None:
             continue
         said = descriptions_of(inner, describe, depth)
         whole = said.get(parameter) or _annotation_spec(inner, parameter)
-        if handed.mapped:
+        if mapped:
             if whole is not None:
                 whole = names.translate(whole, handed)
-                spec = f"{handed.mapped} {whole.spec}".strip()
+                spec = f"{mapped} {whole.spec}".strip()
                 yield (
                     str(part),
-                    dataclasses.replace(whole, parameter=str(part), spec=spec, mapped=handed.mapped, others=()),
+                    dataclasses.replace(whole, parameter=str(part), spec=spec, mapped=mapped, others=()),
                 )
                 return
             continue

@@ -29,8 +29,8 @@ class FunctionParts:
 
     def receivers(self, of: Part) -> Iterator[tuple[types.FunctionType, str]]:
         """The functions that are given a part as it is, and the parameter that it is there."""
-        handed = (each for each in self.all_receivers(of) if not each.mapped)
-        return ((each.callee, each.parameter) for each in handed if each.callee is not None)
+        handed = self.all_receivers(of)
+        return ((callee, parameter) for _, callee, parameter, mapped, _ in handed if callee is not None and not mapped)
 
     def all_receivers(self, of: Part) -> Sequence[HandedArgument]:
         """The calls in which a part is an argument as it is, those too that are given one element at a time."""
