@@ -140,7 +140,7 @@ class Kronecker:
     assert "count and out_dims would be one axis" in result.stdout
 
 
-def test_a_shape_in_numbers_stays_one_and_one_in_names_too(tmp_path: Path) -> None:
+def test_a_shape_in_numbers_stays_one_and_one_in_names_too(tmp_path: Path, run: Callable[..., Any]) -> None:
     text = """\
 import jax.numpy as jnp
 
