@@ -1044,6 +1044,26 @@ PACKAGES = (
     Package(name="jax-resnet", repository="https://github.com/n2cholas/jax-resnet", origin="5b00735aa0", checked="."),
     Package(name="jax_trainer", repository="https://github.com/phlippe/jax_trainer", origin="f749d342d0", checked="."),
     Package(name="interpax", repository="https://github.com/f0uriest/interpax", origin="caa4a2ce26", checked="."),
+    Package(name="TransCan", repository="https://github.com/ayaka14732/TransCan", origin="6fbdf8fc4a", checked="."),
+    Package(name="jax_flow", repository="https://github.com/knanxu/jax_flow", origin="9ff68b543f", checked="."),
+    Package(name="DIFFICE_jax", repository="https://github.com/YaoGroup/DIFFICE_jax", origin="0af8ea5945", checked="."),
+    Package(
+        name="Titans_jax", repository="https://github.com/andrew-veriga/Titans_jax", origin="1680b817a7", checked="."
+    ),
+    Package(name="jax_mppi", repository="https://github.com/riccardo-enr/jax_mppi", origin="cb9e7b6a20", checked="."),
+    Package(
+        name="jax-noprop",
+        repository="https://github.com/bayesianempirimancer/jax-noprop",
+        origin="a2bc2aed49",
+        checked=".",
+    ),
+    Package(
+        name="world-models-jax",
+        repository="https://github.com/Sha01in/world-models-jax",
+        origin="445392478f",
+        checked=".",
+    ),
+    Package(name="ReAct_Jax", repository="https://github.com/neel04/ReAct_Jax", origin="831619afd6", checked="."),
 )
 
 # The environment that the verdicts were read with (Python 3.12), for all packages together. What needs TensorFlow or
