@@ -82,6 +82,23 @@ def named(p, x):
     y = conv(p["conv"], x)  # (n, h, w, k)
     return y * 2  # (n, h, w, c)  ~SC201
 """,
+    # what a called function alone names is held against nothing that it is given, one shape or another
+    "alternatives.py": """
+def scale(w, x):
+    '''Scale.
+
+    Args:
+        w: array of shape (n,) or (n, k)
+        x: (n, m)
+    '''
+    return x
+
+def twice(v, w, y):
+    # y: (rows, cols)
+    a = scale(v, y)  # (rows, cols)
+    b = scale(w, a.T)  # (cols, rows)
+    return b.T  # (cols, rows)  ~SC201
+""",
     # a caller that hands on what cannot fit any sizes
     "mistakes.py": """
 def strict(w, x):

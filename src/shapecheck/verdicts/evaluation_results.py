@@ -236,27 +236,29 @@ def _is_chance(index: int, mismatch: Mismatch, reader: CallReader, evaluation: E
 
 
 def _may_be_callees(index: int, mismatch: Mismatch, reader: CallReader, evaluation: Evaluation) -> bool:
-    """Whether the axis that does not fit has a size for which only a function has a name that is called, and any do.
+    """Whether one of the two sizes that do not fit is one for which only a function has a name that is called.
 
-    Of `y = dense(params, x)  # (n, h)` it is the comment that says what the layer gives. Not so where another claim has
-    a name for that size already, where another axis does not fit either, or where two axes would be one.
+    Any would do: of `y = dense(params, x)  # (n, h)` it is the comment that says what the layer gives. Not so where
+    another claim has a name for the axis already, where another axis does not fit either, or where two would be one.
     """
     value, axis = mismatch.value, mismatch.axis
     sizes = {each.value for each in evaluation.assumptions if each.kind == "callee"}
     if not sizes or mismatch.reason != "dim" or axis is None or not isinstance(value, ArrayValue):
         return False
-    if axis >= len(value.shape) or not any(_mentions(value.shape[axis], size) for size in sizes):
+    if axis >= len(value.shape):
         return False
     shape, dims = reader.samples.shape(value.shape), parse_spec(reader.module.claims[index].spec).dims
-    if shape is None or len(dims) != len(shape) or any(map(is_variadic, dims)):
-        return True
-    if value.shape[axis] in sizes and shape[axis] in (*reader.memo.single.values(), *reader.fresh.values()):
-        return False
-    bound = {each.name: each.size for each in mismatch.bound}
     names = [each.name if isinstance(each, NamedDim) else "" for each in dims]
-    others = [
-        (name, size) for number, (name, size) in enumerate(zip(names, value.shape, strict=True)) if number != axis
-    ]
+    bound = {each.name: each.size for each in mismatch.bound}
+    is_seen = any(_mentions(value.shape[axis], size) for size in sizes)
+    if shape is None or len(dims) != len(shape) or any(map(is_variadic, dims)):
+        return is_seen
+    is_named = shape[axis] in (*reader.memo.single.values(), *reader.fresh.values())
+    if not is_seen:
+        return bound.get(names[axis]) in sizes and not is_named
+    if value.shape[axis] in sizes and is_named:
+        return False
+    others = [pair for number, pair in enumerate(zip(names, value.shape, strict=True)) if number != axis]
     fit = all(bound.get(name, size) == size or size in sizes for name, size in others)
     return fit and all(size != bound.get(names[axis]) or name == names[axis] for name, size in others)
 

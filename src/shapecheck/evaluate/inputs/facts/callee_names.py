@@ -45,8 +45,8 @@ class CalleeNames:
         renamed: dict[str, str | int] = {}
         foreign: dict[str, str] = {}
         taken = {word for word, _ in words.values()}
-        spec = parse_spec(said.spec)
-        for name in dict.fromkeys(each for each in spec.names() if each.isidentifier()):
+        specs = [parse_spec(text) for text in (said.spec, *said.others)]
+        for name in dict.fromkeys(each for spec in specs for each in spec.names() if each.isidentifier()):
             if name in words and name not in inner:
                 word, owner = words[name]
                 renamed[name] = word
@@ -57,8 +57,8 @@ class CalleeNames:
             own = further_name(name, owner) if name in taken else name
             renamed[name] = own
             foreign[own] = owner
-        text = print_spec(rename_names(spec, renamed))
-        return dataclasses.replace(said, spec=text, foreign=tuple(foreign.items()))
+        text, *others = (print_spec(rename_names(spec, renamed)) for spec in specs)
+        return dataclasses.replace(said, spec=text, others=tuple(others), foreign=tuple(foreign.items()))
 
     def _place(self, handed: HandedArgument) -> str:
         """The call, by the name of the function and the number of its call in the text: `linear_2`."""

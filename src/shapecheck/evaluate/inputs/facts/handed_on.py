@@ -50,13 +50,14 @@ def descriptions_of(
     if parts is None:
         return found
     taken = parts.own.by_parameter()
-    names = _names_of_callees(function, parts, found, describe, depth - 1)
+    all_of = functools.cache(functools.partial(descriptions_of, describe=describe, depth=depth - 1))
+    names = _names_of_callees(function, parts, found, all_of)
     for name in open_ones:
         given = str(Part(name).inner(None))
         if given not in found and parts.is_differentiated(name):
             found[given] = ParameterSpec(scope=0, parameter=given, spec="", dtype="Float")
         for part in dict.fromkeys((*parts.parts_handed_on(name), *taken.get(name, ()))):
-            for text, said in _said_of(part, parts, names, describe, depth - 1):
+            for text, said in _said_of(part, parts, names, all_of):
                 found.setdefault(text, said)
         if given not in found and (Part(name).inner(None) in taken.get(name, ()) or parts.is_transformed(name)):
             found.update(_namesake_function(function, given, found, describe))
@@ -88,8 +89,7 @@ def _names_of_callees(
     function: Callable[..., object],
     parts: FunctionParts,
     found: Descriptions,
-    describe: Callable[[object], Descriptions],
-    depth: int,
+    all_of: Callable[[types.FunctionType], Descriptions],
 ) -> CalleeNames:
     """What the names in the functions that a function calls are to it, of which so much is `found`."""
     own = underlying_function(function)
@@ -99,10 +99,6 @@ def _names_of_callees(
             return found.get(text)
         return _annotation_spec(own, text)
 
-    @functools.cache
-    def all_of(callee: types.FunctionType) -> Descriptions:
-        return descriptions_of(callee, describe, depth)
-
     def look_at(callee: types.FunctionType, parameter: str) -> ParameterSpec | None:
         return all_of(callee).get(parameter) or _annotation_spec(callee, parameter)
 
@@ -110,14 +106,14 @@ def _names_of_callees(
 
 
 def _said_of(
-    part: Part, parts: FunctionParts, names: CalleeNames, describe: Callable[[object], Descriptions], depth: int
+    part: Part, parts: FunctionParts, names: CalleeNames, all_of: Callable[[types.FunctionType], Descriptions]
 ) -> Iterator[tuple[str, ParameterSpec]]:
     """What those say that get a part, of it and of its own parts: the first that says anything."""
     for handed in parts.all_receivers(part):
         _, inner, parameter, mapped, _ = handed
         if inner is None:
             continue
-        said = descriptions_of(inner, describe, depth)
+        said = all_of(inner)
         whole = said.get(parameter) or _annotation_spec(inner, parameter)
         if mapped:
             if whole is not None:
