@@ -1045,6 +1045,9 @@ PACKAGES = (
     Package(name="jax_trainer", repository="https://github.com/phlippe/jax_trainer", origin="f749d342d0", checked="."),
     Package(name="interpax", repository="https://github.com/f0uriest/interpax", origin="caa4a2ce26", checked="."),
     Package(name="TransCan", repository="https://github.com/ayaka14732/TransCan", origin="6fbdf8fc4a", checked="."),
+    Package(name="viso_jax", repository="https://github.com/joefarrington/viso_jax", origin="0da656023a", checked="."),
+    Package(name="scaling_jax", repository="https://github.com/chanb/scaling_jax", origin="60ad3b2fb0", checked="."),
+    Package(name="vmc_jax", repository="https://github.com/markusschmitt/vmc_jax", origin="1696354644", checked="."),
     Package(name="jax_flow", repository="https://github.com/knanxu/jax_flow", origin="9ff68b543f", checked="."),
     Package(name="DIFFICE_jax", repository="https://github.com/YaoGroup/DIFFICE_jax", origin="0af8ea5945", checked="."),
     Package(
