@@ -2,6 +2,8 @@
 
     python tests/bench/bench_planted.py                 both parts, and what is missed
     python tests/bench/bench_planted.py --category einsum
+    python tests/bench/bench_planted.py --every 4        a sample: each fourth mutant
+    python tests/bench/bench_planted.py --programs DIR   other programs, with a mutants.jsonl of their own
 
 Three wrote them who knew nothing of the checker: 20 in mixed styles, 12 with annotations, 12 with comments and
 docstrings alone. Each mistake either makes a claim false or makes JAX raise, which was seen by tracing the program with
@@ -64,9 +66,9 @@ def check(folder: Path) -> Checked:
     return Checked(found=found, claims=report["claims"], late=late)
 
 
-def plant(mutant: Mapping[str, Any], folder: Path) -> str:
+def plant(mutant: Mapping[str, Any], programs: Path, folder: Path) -> str:
     """Write the program with its mistake under a name of its own, which is returned."""
-    lines = (PLANTED / mutant["file"]).read_text("utf-8").split("\n")
+    lines = (programs / mutant["file"]).read_text("utf-8").split("\n")
     for edit in mutant["edits"]:
         line = lines[edit["line"] - 1]
         if edit["old"] not in line:
@@ -77,24 +79,37 @@ def plant(mutant: Mapping[str, Any], folder: Path) -> str:
     return name
 
 
-def check_mutants(mutants: Sequence[Mapping[str, Any]], before: Mapping[str, Found]) -> dict[str, tuple[str, Found]]:
+def check_mutants(
+    mutants: Sequence[Mapping[str, Any]], programs: Path, before: Mapping[str, Found]
+) -> dict[str, tuple[str, Found]]:
     """The outcome of each mutant and what is found in it beyond the correct program, group by group."""
     outcomes: dict[str, tuple[str, Found]] = {}
     for start in range(0, len(mutants), GROUP):
         with tempfile.TemporaryDirectory(prefix="planted-") as folder:
-            names = {mutant["id"]: plant(mutant, Path(folder)) for mutant in mutants[start : start + GROUP]}
+            names = {mutant["id"]: plant(mutant, programs, Path(folder)) for mutant in mutants[start : start + GROUP]}
             checked = check(Path(folder))
         for mutant in mutants[start : start + GROUP]:
             name = names[mutant["id"]]
             new = checked.found.get(name, set()) - before.get(mutant["file"], set())
             outcomes[mutant["id"]] = outcome(mutant, new, is_late=name in checked.late), new
-        print(f"{len(outcomes)} of {len(mutants)} mutants", file=sys.stderr, flush=True)
+        so_far = dict(Counter(verdict for verdict, _ in outcomes.values()))
+        print(f"{len(outcomes)} of {len(mutants)} mutants: {so_far}", file=sys.stderr, flush=True)
+        for mutant in mutants[start : start + GROUP]:
+            verdict, new = outcomes[mutant["id"]]
+            if verdict != "detected":
+                print(describe(mutant, verdict, new), flush=True)
     return outcomes
+
+
+def describe(mutant: Mapping[str, Any], verdict: str, new: Found) -> str:
+    """One line about a mutant that is not detected: the mistake, and what else is found."""
+    edits = "; ".join(f"{each['line']}: {each['old']} -> {each['new']}" for each in mutant["edits"])
+    return " ".join([verdict, mutant["id"], edits, *map(str, sorted(new))])
 
 
 def outcome(mutant: Mapping[str, Any], new: Found, *, is_late: bool) -> str:
     """How the checker did on one mutant."""
-    families = tuple(mutant["families"])
+    families = tuple(mutant.get("families", ("SC",)))
     if any(line in mutant["lines"] and code.startswith(families) for line, code in new):
         return "detected"
     if new:
@@ -114,29 +129,29 @@ def main() -> None:
     """Run both parts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--category", help="only mutants of this category")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="only each N-th mutant")
+    parser.add_argument("--programs", type=Path, default=PLANTED, metavar="DIR", help="where programs and mutants are")
     chosen = parser.parse_args()
-    rows = [json.loads(line) for line in (PLANTED / "mutants.jsonl").read_text("utf-8").splitlines()]
-    mutants = [row for row in rows if chosen.category in (None, row["category"])]
+    rows = [json.loads(line) for line in (chosen.programs / "mutants.jsonl").read_text("utf-8").splitlines()]
+    mutants = [row for row in rows if chosen.category in (None, row["category"])][:: chosen.every]
     if not mutants:
         known = ", ".join(sorted({row["category"] for row in rows}))
         parser.error(f"there is no category {chosen.category}, but {known}")
     with tempfile.TemporaryDirectory(prefix="planted-") as name:
-        for file in PLANTED.glob("*.py"):
+        for file in chosen.programs.glob("*.py"):
             Path(name, file.name).write_bytes(file.read_bytes())
         correct = check(Path(name))
     alarms = sum(map(len, correct.found.values()))
     print(
         f"{correct.claims['verified']} of {correct.claims['total']} claims verified, {alarms} false alarms", flush=True
     )
-    judged = check_mutants(mutants, correct.found)
+    for path, found in sorted(correct.found.items()):
+        print("false alarm:", path, *sorted(found), flush=True)
+    judged = check_mutants(mutants, chosen.programs, correct.found)
     outcomes = {mutant_id: verdict for mutant_id, (verdict, _) in judged.items()}
-    for by in ("kind", "raises_only", "category"):
+    for by in sorted({"kind", "raises_only", "category"}.intersection(*mutants)):
         table(mutants, outcomes, by)
     print(dict(Counter(outcomes.values())))
-    for mutant in mutants:
-        if outcomes[mutant["id"]] != "detected":
-            edits = "; ".join(f"{each['line']}: {each['old']} -> {each['new']}" for each in mutant["edits"])
-            print(outcomes[mutant["id"]], mutant["id"], edits, *(sorted(judged[mutant["id"]][1]) or ""))
 
 
 if __name__ == "__main__":
