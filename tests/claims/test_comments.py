@@ -58,6 +58,7 @@ SHAPES = {
     "-> (b,), (b, t)": ["b", "b t"],
     "Flatten the image [b, h, w] -> [b, h*w]": ["b h*w"],
     "from (b, t) to (t, b)": ["t b"],
+    "Transpose to [b, t] and apply the mask": ["b t"],
     "Reshape to [b, t, h], then transpose to [b, h, t]": ["b h t"],
     "split into (b, t, h) and then flatten into (b*t, h)": ["b*t h"],
     "(n, k) x (k, m) -> (n, m)": ["n m"],
@@ -190,6 +191,9 @@ HEDGED = [
     "in the batched case of shape (b, t)",
     "(b, t) (usually)",
     "([b], n)",
+    "Transpose to (b, t) before ravel",
+    "(t,) at most",
+    "Transpose to [b, t] and convert to rows",
 ]
 
 CODE = [

@@ -10,6 +10,10 @@ SLIPS = {
         "def f(x, max_len):\n    y = g(x)  # (batch, max_ln, heads)",
         ["max_ln -> max_len"],
     ),
+    "alone, of two claims": (
+        "def f(x):\n    y = g(x)  # (max_len, heads)\n    z = g(y)  # (max_len, heads)\n    m = h(z)  # (max_ln,)",
+        ["max_ln -> max_len"],
+    ),
     "of a parameter": ("def f(x, n_classes):\n    y = g(x)  # (batch, n_clases)", ["n_clases -> n_classes"]),
     "of a parameter, beside unknown names": (
         "def f(x, embed_size):\n    y = g(x)  # (time, embd_size)",

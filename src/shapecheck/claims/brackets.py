@@ -33,11 +33,11 @@ _ENUMERATED = re.compile(r"\b([A-Za-z]+_?)[01],\s*(?:\1[12],\s*)?\.\.\.,\s*\1[A-
 # A set of shapes, or what maps one to another; but not a dict, whose entries have names.
 _BRACES = re.compile(r"\{(?!\s*+['\"\w]++\s*+:)[^{}]*+\}")
 _BARE_SIGNS = (" x ", " × ", "-by-")
-_SIZE = r"(?:\d+[A-Za-z]\w*|[A-Za-z]\w*(?:\s?[*/+]\s?\w+)?|\d+)"
+_SIZE = r"(?:\d+[A-Za-z]\w*|[A-Za-z]\w*(?:\s?[*/+]\s?\w+)?|\d+|\(\w+(?:\s?[-+*/]\s?\w+)+\))"
 _BARE = re.compile(rf"(?<![\w.\-/(\[*+^]){_SIZE}(?:(?:-by-{_SIZE})+|(?: [x×] {_SIZE})+)(?![\w\-(\[^*/])")
 # What comes before or behind a bracket that is an operand: `10000 ** (2i / dim)`.
-_OPERATOR_BEFORE = re.compile(r"[\w)\]]\s*+(\*\*|\^|//?|[*×·⋅+−-])\s*+$")
-_OPERATOR_BEHIND = re.compile(r"\s*+(?:\*\*|\^|//?|[*·⋅+])\s*+[\w(\[]")
+_OPERATOR_BEFORE = re.compile(r"[\w)\]]\s*+(\*\*|\^|//?|[*×·⋅+−-]|(?<=\s)x(?=\s))\s*+$")
+_OPERATOR_BEHIND = re.compile(r"(?:\s*+(?:\*\*|\^|//?|[*·⋅+])|\s++x(?=\s))\s*+[\w(\[]")
 _CONTRACTION = re.compile(r"[A-Za-z\d.]++(?:\s*+,\s*+[A-Za-z\d.]++)*+\s*+(?:->|→)\s*+[A-Za-z\d.]*+")
 _INSIDE = re.compile(r"[(\[]([^()\[\]]*+)[)\]]")
 
@@ -103,7 +103,8 @@ def _bare_lists(text: str, outside: Sequence[_BracketGroup]) -> Iterator[Bracket
     for match in _BARE.finditer(text):
         start, end = match.span()
         spec = parse_comment_dims(match.group().replace("-by-", " x "))
-        free = not any(group.start < end and start < group.end for group in outside)
+        beside = [group for group in outside if group.start < end and start < group.end]
+        free = all(start <= group.start and group.end <= end for group in beside)  # `B x (1 + Q)` holds one
         operands = {*re.split(r"-by-| [x×] ", match.group())}
         twice = len(operands) == 1 and all(len(each) > 1 for each in operands)  # "step-by-step"
         if free and spec is not None and len(spec.dims) > 1 and not twice and operands.isdisjoint(PROSE | {"x"}):

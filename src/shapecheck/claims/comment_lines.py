@@ -11,7 +11,7 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from shapecheck.claims.brackets import find_unclosed
-from shapecheck.claims.comment_text import Segment, read_comment
+from shapecheck.claims.comment_text import Segment, lone_capital, read_comment
 from shapecheck.claims.lead_words import spoils
 from shapecheck.model import Problem, Span
 from shapecheck.shapes import parse_comment_dims
@@ -216,7 +216,7 @@ def _read_line(block: Sequence[Comment], index: int, known: Container[str]) -> C
 
 def _may_state_shape(text: str) -> bool:
     """A quick look, since most comments are prose."""
-    return any(sign in text for sign in ("(", "[", ",", "shape", " x ", "×", "-by-"))
+    return bool(lone_capital(text)) or any(sign in text for sign in ("(", "[", ",", "shape", " x ", "×", "-by-"))
 
 
 def _code(block: Sequence[Comment]) -> list[bool]:

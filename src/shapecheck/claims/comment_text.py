@@ -13,6 +13,7 @@ from shapecheck.claims.axis_words import is_dim_word, is_unit, looks_like_dim, s
 from shapecheck.claims.brackets import Bracket, find_brackets
 from shapecheck.claims.lead_words import (
     Lead,
+    changes_again,
     follows_badly,
     is_conditional,
     is_hedge,
@@ -26,6 +27,7 @@ from shapecheck.shapes import (
     AnyDims,
     Dim,
     FixedDim,
+    NamedDim,
     RepeatedDim,
     Spec,
     SymbolicDim,
@@ -173,6 +175,8 @@ class _Open:
             each=self.lead.each,
             hedged=self.lead.hedged
             or is_conditional(tail)
+            or follows_badly(tail)  # `(H, W) indices`: so many, or pairs of them
+            or (self.lead.changed and changes_again(tail))  # the statement may do both
             or (not marked and may_list_pieces(tail))
             or (not marked and any(each.ambiguous for each in brackets)),
             alternatives=self.alternatives,
@@ -221,7 +225,7 @@ def _is_shape(item: _BracketItem, segment: Segment, known: Container[str], descr
         return not _is_lone_word(bracket) or (share == 1.0 and not any(map(_has_label, spec.dims)))
     if bracket.negative or any(isinstance(dim, FixedDim) and dim.size == 0 for dim in spec.dims):
         return False
-    if follows_badly(segment.tail):
+    if follows_badly(segment.tail, sizes=all(name in known or name.isupper() for name in spec.names())):
         return False
     if len(spec.dims) > 1 and all(map(is_variadic, spec.dims)):
         return False
@@ -251,12 +255,19 @@ _MATRIX = re.compile(r"[\s`]*+(?:[\w.-]+\s+)?(?:matrix|matrices|arrays?|tensors?
 
 
 def _is_bare_shape(item: _BracketItem, segment: Segment, known: Container[str]) -> bool:
-    """Whether `n x d` is no product: a word says so, or it is all of the text, with a known name or a third axis."""
+    """Whether `n x d` is no product: a word says so, or it is all of the text, with a known name or a third axis.
+
+    Behind other words, as in `queries, B x D`, all of its names are known.
+    """
     if segment.marked or _MATRIX.match(item.tail) is not None:
         return True
-    alone = not segment.prose and not segment.tail.strip(" .,;`")
+    if segment.tail.strip(" .,;`"):
+        return False
     spec = item.bracket.spec
-    return alone and ("-by-" in item.bracket.text or len(spec.dims) > 2 or any(name in known for name in spec.names()))
+    if segment.prose > 1:
+        return bool(spec.names()) and all(name in known for name in spec.names())
+    is_long = not segment.prose and ("-by-" in item.bracket.text or len(spec.dims) > 2)
+    return is_long or any(name in known for name in spec.names())
 
 
 _DTYPE = re.compile(r"[\s`,;]*+(?:dtype\s*+[=:]\s*+)?+((?:jnp\.|np\.)?+[a-z]++\d*+_?+)\s*+(?=$|[.,;)])")
@@ -308,8 +319,18 @@ _LEGEND = re.compile(r"\b(?:let|where|and|with)\b\s+\w+\s*=", re.IGNORECASE)
 _MARKED_BARE = re.compile(r"(?:^|\s)shapes?\s*+[:=]\s*+([^()\[\]:;=]++)$", re.IGNORECASE)
 
 
+def lone_capital(text: str) -> str:
+    """The capital letter that is all of a text, as it may be all that is said of a vector: `# B`; else ""."""
+    letter = text.strip(": \n")
+    return letter if len(letter) == 1 and letter.isalpha() and letter.isupper() else ""
+
+
 def _read_bare_dims(text: str, known: Container[str]) -> Segment | None:
-    """Dims without a bracket: `shape: B x T`, or, as the whole comment, `B, T, C`."""
+    """Dims without a bracket: `shape: B x T`, or, as the whole comment, `B, T, C`, or `B` that is known for one."""
+    if (letter := lone_capital(text)) and letter in known:
+        start = text.index(letter)
+        bracket = Bracket(start=start, end=start + 1, text=letter, spec=Spec((NamedDim(letter),)))
+        return Segment(shapes=(bracket,), hedged=True)  # a letter may name the value, or what it counts, as well
     match = _MARKED_BARE.search(text) if len(text) < 200 else None
     inside = match.group(1) if match is not None else text
     if not any(sign in inside for sign in ",×x") or len(inside) > 120:

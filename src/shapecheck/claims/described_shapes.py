@@ -232,6 +232,35 @@ def named_shapes(text: str, names: Container[str], known: Container[str]) -> Ite
             yield from ((subject["name"], each) for each in found if not each.leaves)
 
 
+# "Pairwise distances, (n, m).", "Scores of `x`, an (n, k) array": what a summary ends with is most likely the result's.
+_BEFORE_LAST = re.compile(r"\w\S*\s+\S*\w[^\w\s]*\s*(?:[:,]\s*(?:an?\s+)?|,?\s+as\s+an?\s+)[`'\"]*$")
+_BEHIND_LAST = re.compile(r"[`'\"]*(?P<noun>\s+(?:array|matrix|tensor|vector))?[.\s]*")
+
+
+def shape_of_summary(text: str, names: Container[str], known: Container[str]) -> DescribedShape | None:
+    """The shape that the first sentence of a text ends with, if it names no other value in front of that."""
+    first = _SENTENCE_ENDS.split(text, maxsplit=1)[0]
+    segments = read_comment(first, known, described=True)
+    if len(segments) != 1 or len(segments[0].shapes) != 1 or segments[0].arrow or segments[0].hedged:
+        return None
+    bracket = segments[0].shapes[0]
+    before = first[: bracket.start]
+    behind = _BEHIND_LAST.fullmatch(first, bracket.end)
+    if behind is None or not _BEFORE_LAST.search(before) or _SPOILERS.search(before) or _SELDOM.search(before):
+        return None
+    names_of_axes = [name for name in bracket.spec.names() if name in known or len(name) > 2 or not name.islower()]
+    if not bracket.is_list or not (names_of_axes or behind["noun"]):
+        return None  # "the vector (dx, dy)"
+    last = _LAST_NAME.search(before)
+    if last is not None and last.group(1) in names and not _QUOTED.search(before):
+        return None  # "The norms of the rows of x, (n, d)"
+    return DescribedShape(bracket, sure=False, leaves=False, unmarked=True)  # or an argument's: "Pool features, (n, d)"
+
+
+_SENTENCE_ENDS = re.compile(r"(?<=[^.]\.)\s|\n\s*\n")
+_LAST_NAME = re.compile(r"(\w+)[^\w]*$")
+
+
 def _last_sentence(text: str) -> str:
     return text[_sentence(text, len(text))[0] :]
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from shapecheck.claims.axis_words import MAY_SAY_RANK, rank_of
 from shapecheck.claims.claim_sites import SiteKey, Sites
 from shapecheck.claims.comment_targets import is_plain_type
+from shapecheck.claims.comment_text import lone_capital
 from shapecheck.claims.described_entries import entry_shapes
 from shapecheck.claims.described_shapes import (
     DescribedShape,
@@ -21,6 +22,7 @@ from shapecheck.claims.described_shapes import (
     list_elements,
     named_shapes,
     read_shapes,
+    shape_of_summary,
 )
 from shapecheck.claims.docstring_sections import Item, Line, read_items, without_markup
 from shapecheck.claims.unmarked_shapes import takes_no_array
@@ -58,6 +60,10 @@ class _Description:
 _IS_SHAPE = re.compile(r"(?:^|_)shapes?$", re.IGNORECASE)
 _GIVES = re.compile(r"\s*(?:Returns?|Gets?|Gives?)\s")
 _GIVES_THEN = re.compile(r"[.;)]\s+(?:Returns?|returns)[\s:]\s*")
+_RESULT_IS = re.compile(
+    r"(?:^|[.;]\s+)\s*[Tt]he\s+(?:results?|outputs?|return(?:ed)?\s+values?|answer)\s+(?:is|are|has|have)\s+"
+    r"(?=(?:of\s+)?(?:shape\s+)?[`\[(\w])"
+)
 _SENTENCE_END = re.compile(r"(?<=[^.]\.)\s")
 _MAPS = frozenset({"vmap", "pmap", "jit", "grad", "value_and_grad", "scan", "map", "checkpoint", "remat"})
 _PROPERTIES = frozenset({"property", "cached_property", "lazy_property"})
@@ -124,14 +130,15 @@ class DocstringReader:
         *items, prose = items
         for item in items:
             text = _join_lines(item.lines)
-            if _MAY_STATE.search(text.text):
+            if _MAY_STATE.search(text.text) or lone_capital(text.text):
                 yield from self._of_item(scope, node, item, text, returned)
         says_result = isinstance(node, ast.ClassDef) or is_generator(node) or any(i.kind == "return" for i in items)
         for number, lines in enumerate(_paragraphs(prose.lines)):
             text = _join_lines(lines)
             yield from self._of_prose(scope, node, text)
             if not says_result and isinstance(node, Function):
-                yield from self._of_result(scope, node, text, is_result=number == 0 and _is_property(node))
+                is_result = number == 0 and _is_property(node)
+                yield from self._of_result(scope, node, text, is_result=is_result, is_first=number == 0)
 
     def _items_of(self, scope: int, node: Function | ast.ClassDef, docstring: ast.Constant) -> list[Item]:
         if scope not in self._items:
@@ -145,10 +152,18 @@ class DocstringReader:
             if place is not None:
                 yield self._claim(text, each, *place, (), None)
 
-    def _of_result(self, scope: int, node: Function, text: _Description, *, is_result: bool) -> Iterator[Claim]:
-        """What a text says of the result, as that of a property does, or a sentence "Returns the [n, d] array"."""
-        gives = _GIVES.match(text.text) or _GIVES_THEN.search(text.text)
+    def _of_result(
+        self, scope: int, node: Function, text: _Description, *, is_result: bool, is_first: bool
+    ) -> Iterator[Claim]:
+        """What a text says of the result, as that of a property does, or a sentence "Returns the [n, d] array".
+
+        Or the first one of all ends with it.
+        """
+        gives = _GIVES.match(text.text) or _GIVES_THEN.search(text.text) or _RESULT_IS.search(text.text)
         if gives is None and not is_result:
+            if is_first and (last := shape_of_summary(text.text, self._names(scope, node), self.readable)) is not None:
+                place = SiteKey(kind="return", scope=scope)
+                yield self._claim(text, last, scope, "the returned value", place, (), None)
             return
         begin = gives.end() if gives is not None else 0
         first = _SENTENCE_END.split(text.text[begin:], maxsplit=1)[0]

@@ -40,12 +40,13 @@ _HEDGES = _SELDOM | words(
 )
 _HEDGING = re.compile(
     r"\b(?:for (?:example|instance)|in (?:general|most cases)|(?:in|for|handles?) the (?:\w+ )?case|by default"
-    r"|we(?: ll| will|(?: are| re) going to))\b"  # what is announced comes later
+    r"|at (?:most|least)|we(?: ll| will|(?: are| re) going to))\b"  # what is announced comes later
 )
 # A comment that begins with one of these and ends in "to", "into" or "form" says what becomes of the value.
 _CHANGES = re.compile(
     r"(?:re-?)?(?:shap|transpos|permut|expand|broadcast|squeez|flatten|collaps|concat|stack|pad|split|convert|bring|mov"
-    r"|swap|merg|unpack|fold|unfold|tile|repeat|reduc|project|pool|resiz|slic|crop|unflatten|chang|turn|map|embed)\w*",
+    r"|swap|merg|unpack|fold|unfold|tile|repeat|reduc|project|pool|resiz|slic|crop|unflatten|chang|turn|map|embed"
+    r"|ravel|sum|averag|gather)\w*",
     re.IGNORECASE,
 )
 # Behind one of these words a bracket without marker is an interval, a set of axes, a factor, a tuple, ...
@@ -79,6 +80,8 @@ _AXES_LEFT_OUT = re.compile(
     r"[\w\s-]{0,30}\b(?:ax[ei]s|dims?|dimensions?)\b"
 )
 
+# Behind a shape to which a value was changed: what is done to it next.
+_AND_NEXT = re.compile(r"[\s`,;]*+(before|and then|and|then) (\w+)", re.IGNORECASE)
 _NEXT_STEP = re.compile(r"(?:[,;&] )?(?:and )?(?:then|finally)\b")
 _TOKEN = re.compile(r"[^\W\d]\w*+(?:\.[^\W\d]\w*+)*+(?:'s\b)?+|\d++|[-=]{1,2}>|→|⇒|⟶|↦|==|\S")
 _ARROWS = frozenset({"->", "-->", "=>", "==>", "→", "⇒", "⟶", "↦"})
@@ -110,6 +113,7 @@ class Lead:
     hedged: bool = False
     spoiled: bool = False  # the word before says that this is no shape
     assigned: bool = False  # `x = (b, t)`, which may also be code
+    changed: bool = False  # a change leads to it: `transpose to (b, t)`
 
 
 def read_lead(text: str, first: bool, *, described: bool = False) -> Lead:
@@ -187,6 +191,7 @@ class _LeadReader:
             hedged=not _HEDGES.isdisjoint(words) or _HEDGING.search(" ".join(words)) is not None,
             spoiled=is_part or is_rest or ((spoiled or assigned) and not (marked or arrow)),
             assigned=assigns and bool(labels),
+            changed=changes,
         )
 
     def _assigns(self) -> bool:
@@ -285,10 +290,14 @@ def spoils(text: str) -> bool:
     return match is not None and match.group(1).lower() in _NOT_BEFORE | {"the", "a", "and", "or", "with", "for"}
 
 
-def follows_badly(text: str) -> bool:
-    """Whether the first word behind a bracket says that it was no shape: `(i, j) pairs`."""
+def follows_badly(text: str, *, sizes: bool = False) -> bool:
+    """Whether the first word behind a bracket says that it was no shape: `(i, j) pairs`.
+
+    Where its names are those of `sizes`, as N and M are, there may be so many indices.
+    """
     match = _FIRST_WORD.match(text)
-    return match is not None and match.group(1).lower() in _NOT_AFTER
+    word = match.group(1).lower() if match is not None else ""
+    return word in _NOT_AFTER and not (sizes and word == "indices")
 
 
 def leads_on(text: str) -> bool:
@@ -303,6 +312,14 @@ def is_conditional(text: str) -> bool:
     text = text.lstrip(" `,(").lower()
     match = _FIRST_WORD.match(text)
     return match is not None and (match.group(1) in _HEDGES | {"or", "e"} or _HEDGING.match(text) is not None)
+
+
+def changes_again(text: str) -> bool:
+    """Whether the text behind a bracket goes on to another shape: `transpose to (d, n) before ravel`."""
+    goes_on = _AND_NEXT.match(text)
+    if goes_on is None:
+        return False
+    return goes_on.group(1).lower() == "before" or _CHANGES.fullmatch(goes_on.group(2)) is not None
 
 
 def leaves_axes_out(text: str) -> bool:

@@ -27,6 +27,7 @@ from shapecheck.claims.part_claims import described_parts
 from shapecheck.claims.paths import PathReader
 from shapecheck.claims.shape_names import shape_names, with_whole_shapes
 from shapecheck.claims.taught_dims import taught_dims
+from shapecheck.claims.written_equations import written_equations
 from shapecheck.model import Claim, Module, Problem, Scope, Span, Suppression
 from shapecheck.syntax.comment_tokens import Comment
 from shapecheck.syntax.inserted_lines import find_inserted, in_whole, original
@@ -136,7 +137,7 @@ def _read_tree(source: SourceText, around: NotebookContext, neighbours: Neighbou
     claims: list[Claim] = list(AnnotatedCode(annotations, tables, sites).claims())
     known = known_dims(tables, sites.names()) | around.dims
     lines, malformed = read_lines(source.comments, known)
-    taught = taught_dims(lines, tables, known)
+    taught = taught_dims(lines, source.comments, tables, known)
     if taught:
         lines, malformed = read_lines(source.comments, known | taught)
     comments = CommentClaimReader(source, tables, sites, known, lines, annotations.new_group)
@@ -164,6 +165,7 @@ def _read_tree(source: SourceText, around: NotebookContext, neighbours: Neighbou
         near_names=tuple(near),
         hints=tuple(docstrings.hints()),
         parts=tuple(described_parts(tables, ordered, built)),
+        equations=tuple(written_equations(source, tables, sites.names())),
         alias_files=tuple(sorted(neighbours.used)) if neighbours is not None else (),
     )
 

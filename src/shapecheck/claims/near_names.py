@@ -63,7 +63,8 @@ class NearNames:
                 continue
             if len(name) < _SHORTEST and not (sorted(name) == sorted(near) and near in self.visible(claim.scope)):
                 continue
-            if claim.sure and counts[near] > 1:
+            is_tuple = claim.text.endswith((",)", ",]"))  # which is a shape, though of one unknown name: `(max_ln,)`
+            if (claim.sure or is_tuple) and counts[near] > 1:
                 ranked.append((0, near))
             elif near in self._visible[claim.scope]:
                 ranked.append((1, near))

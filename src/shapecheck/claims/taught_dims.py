@@ -2,12 +2,14 @@
 
 `(tags, tags)` alone may list anything. Where another text of the file says "of shape (batch, time, tags)", or
 `(time, batch, tags)`, whose other names are usual ones, it is a shape; or where two comments say `(time, tags)` behind
-code, in which a shape is all that such a comment tells.
+code, in which a shape is all that such a comment tells. `B x D` alone may be a product, but hardly where a file has
+several such comments.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 
@@ -15,22 +17,51 @@ from shapecheck.claims.axis_words import strength
 from shapecheck.claims.comment_lines import CommentLine
 from shapecheck.claims.comment_text import Segment, read_comment
 from shapecheck.shapes import NamedDim
+from shapecheck.syntax.comment_tokens import Comment
 from shapecheck.syntax.scopes import Tables
 
 _MOST = 2 / 3  # of the names of an unmarked shape that look like those of axes, for the others to be some too
 _LEAST = 1 / 2  # the same behind code
+_SEVERAL = 3  # comments
+_CAPITAL = re.compile(r"\b[A-Z]\b")
+_LIST = r"\w+(?:[ ]+[x×][ ]+(?:\w+|\(\w+(?:\s*[-+*/]\s*\w+)+\)))+"
+_PRODUCT = re.compile(rf"(?:both |each )?{_LIST}")
+_LINE_ENDS_SO = re.compile(rf"(?:^|[:,(]|\bis)\s*({_LIST})[.,)]?\s*$", re.MULTILINE)
 _DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def taught_dims(lines: Sequence[CommentLine], tables: Tables, known: Container[str]) -> set[str]:
+def taught_dims(
+    lines: Sequence[CommentLine], comments: Sequence[Comment], tables: Tables, known: Container[str]
+) -> set[str]:
     """The names of axes in shapes that are read as such without knowing these names, beside those that are known.
 
-    Not letters: those may always be axes, and in `(m, m+1)` are no more so for being some elsewhere.
+    Not letters, but capital ones in `B x D`: they may always be axes, and in `(m, m+1)` are no more so for being some
+    elsewhere.
     """
     segments = [*_of_comments(lines, known), *_of_docstrings(tables, known)]
     dims = (dim for segment in segments for shape in segment.shapes for dim in shape.spec.dims)
     names = {dim.name for dim in dims if isinstance(dim, NamedDim)} | _behind_code(lines, known)
-    return {name for name in names if name not in known and len(name.rstrip("0123456789'")) > 1}
+    taught = {name for name in names if name not in known and len(name.rstrip("0123456789'")) > 1}
+    return taught | _multiplied_letters(comments, tables)
+
+
+def _multiplied_letters(comments: Sequence[Comment], tables: Tables) -> set[str]:
+    """The capital letters with signs of multiplication between them, where that is all of several texts.
+
+    Those are comments behind code, and what lines of docstrings end with.
+    """
+    texts = [comment.text.strip("# ") for comment in comments if not comment.own_line]
+    products = [text for text in texts if _PRODUCT.fullmatch(text)]
+    products += [found.group(1) for text in _docstrings(tables) for found in _LINE_ENDS_SO.finditer(text)]
+    found = Counter(name for text in products for name in set(_CAPITAL.findall(text)))
+    return {name for name, times in found.items() if times > 1 and len(products) >= _SEVERAL}
+
+
+def _docstrings(tables: Tables) -> Iterator[str]:
+    for node in tables.nodes:
+        text = ast.get_docstring(node, clean=False) if isinstance(node, _DOCUMENTED) else None
+        if text is not None:
+            yield text
 
 
 def _of_comments(lines: Sequence[CommentLine], known: Container[str]) -> Iterator[Segment]:
@@ -55,7 +86,6 @@ def _behind_code(lines: Sequence[CommentLine], known: Container[str]) -> set[str
 
 
 def _of_docstrings(tables: Tables, known: Container[str]) -> Iterator[Segment]:
-    for node in tables.nodes:
-        text = ast.get_docstring(node, clean=False) if isinstance(node, _DOCUMENTED) else None
-        if text is not None and "shape" in text.lower():
+    for text in _docstrings(tables):
+        if "shape" in text.lower():
             yield from (segment for segment in read_comment(text, known, described=True) if segment.marked)

@@ -12,7 +12,7 @@ from collections.abc import Container
 
 from shapecheck.claims.axis_words import is_dim_word, strength, words
 from shapecheck.claims.brackets import Bracket
-from shapecheck.claims.comment_text import Segment
+from shapecheck.claims.comment_text import Segment, lone_capital
 from shapecheck.shapes import AnyDims, FixedDim, SymbolicDim, comment_dtype
 
 _ARRAYS = words(
@@ -58,6 +58,8 @@ _VALUES = words(
 
 def is_unmarked_shape(text: str, segment: Segment, begin: int, *, is_return: bool, known: Container[str]) -> bool:
     """Whether a segment of a description is a shape by its place; behind `begin` begins the text since the last one."""
+    if not is_return and lone_capital(text):
+        return True
     bracket = segment.shapes[0]
     lead = text[begin : bracket.start] if begin else _SLOT.sub(_blank, text[: bracket.start], count=1)
     if segment.arrow or not all(may_be_shape(each, known) for each in segment.shapes):

@@ -262,6 +262,7 @@ class Module:
     near_names: tuple[NearName, ...] = ()
     hints: tuple[DocstringHint, ...] = ()
     parts: tuple[DescribedPart, ...] = ()
+    equations: tuple[tuple[str, str], ...] = ()  # names of dims, and what its comments and docstrings say they equal
     alias_files: tuple[str, ...] = ()  # the other files whose aliases its annotations use
     parsed: bool = True  # else there are no claims because nobody could read them: see `problems`
 

@@ -9,7 +9,7 @@ from shapecheck.shapes.comment_spec import SpecReading, parse_comment_dims, read
 from shapecheck.shapes.dialects import SpecError, UnsupportedSpec
 from shapecheck.shapes.dtypes import DTYPES, comment_dtype, dtype_matches, short_dtype
 from shapecheck.shapes.expressions import EvaluationError, Expression, Size, UnboundName, UndefinedSizeError, evaluate
-from shapecheck.shapes.grammar import parse_dim
+from shapecheck.shapes.grammar import parse_comment_dim, parse_dim
 from shapecheck.shapes.kauldron import is_kauldron, jaxtyping_class, jaxtyping_texts
 from shapecheck.shapes.matching import Bindings, Match, leaf_name, match
 from shapecheck.shapes.rename_names import further_name, is_further_name, rename_names
@@ -62,6 +62,7 @@ __all__ = [
     "jaxtyping_texts",
     "leaf_name",
     "match",
+    "parse_comment_dim",
     "parse_comment_dims",
     "parse_dim",
     "parse_spec",

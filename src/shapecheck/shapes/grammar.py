@@ -18,7 +18,7 @@ import keyword
 from collections.abc import Sequence
 from functools import lru_cache
 
-from shapecheck.shapes.dialects import BITS, BRACES, JAX, Dialect, SpecError, Token, tokenize
+from shapecheck.shapes.dialects import BITS, BRACES, COMMENT, JAX, Dialect, SpecError, Token, tokenize
 from shapecheck.shapes.expressions import (
     FUNCTIONS,
     PRECEDENCE,
@@ -42,6 +42,11 @@ _JAX_OPERATORS = {"floordiv": "//", "mod": "%"}
 def parse_dim(text: str) -> Expression:
     """Read a dim as JAX prints it: `48`, `4*d`, `floordiv(h - 1, 2) + 1`, `b^2*s - 3`. Raises `SpecError`."""
     return parse_expression(text, JAX)
+
+
+def parse_comment_dim(text: str) -> Expression:
+    """Read a dim as prose and comments write it: `H * D`, `n//2`. Raises `SpecError`."""
+    return parse_expression(text, COMMENT)
 
 
 def parse_expression(text: str, dialect: Dialect) -> Expression:
