@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 from collections.abc import Mapping
 from dataclasses import replace
@@ -9,7 +10,18 @@ from dataclasses import replace
 import pytest
 
 from shapecheck import claims
-from shapecheck.model import ArrayValue, Call, Evaluation, Module, NamedSize, Observation, OtherValue, TreeValue, Value
+from shapecheck.model import (
+    ArrayValue,
+    Assumption,
+    Call,
+    Evaluation,
+    Module,
+    NamedSize,
+    Observation,
+    OtherValue,
+    TreeValue,
+    Value,
+)
 from shapecheck.verdicts.claim_outcome import dtype_fits
 from shapecheck.verdicts.judge import judge
 
@@ -707,6 +719,25 @@ def test_a_name_whose_size_no_other_axis_says_is_loose(comments, shapes, loose) 
     assert [*read(text, seen, loosely=True).values()] == ["loose" if each else "good" for each in loose]
 
 
+@pytest.mark.parametrize(
+    ("output", "ended"),
+    [
+        (("9", "8"), "unknown"),  # `heads` fits one of them
+        (("8", "9"), "bad dim"),  # neither of the two stands there
+        (("9", "7"), "bad dim"),
+    ],
+)
+def test_a_general_word_may_mean_any_of_the_names_that_have_it(output, ended) -> None:
+    text = (
+        "def f(q, k):\n    q = q * 2  # (seq, num_heads)\n    k = k * 2  # (seq, kv_heads)\n"
+        "    a = g(k)  # (seq, heads)\n    b = g(k)  # (seq, heads)\n    c = g(q)  # (seq, heads)\n"
+    )
+    seen = [("q (seq, num_heads)", array("9", "8")), ("k (seq, kv_heads)", array("9", "2"))]
+    seen += [(f"{name} (seq, heads)", array("9", "2")) for name in "ab"]
+    found = read(text, [*seen, ("c (seq, heads)", array(*output))])
+    assert found["c (seq, heads)"] == ended
+
+
 def test_constructors_of_several_instances_are_readings_beside_each_other_but_not_beside_an_annotation() -> None:
     sizes = tuple(NamedSize("n", size, "n in A.__init__") for size in ("4", "5"))
     for annotation, expected in (("k", True), ("n", False)):
@@ -893,3 +924,37 @@ def test_the_arrays_of_a_container_may_each_have_a_size_of_their_own_for_a_name(
     value = tree("tuple", *(array(*each) for each in leaves))
     seen = [("first (width,)", array(leaves[0][1])), ("values (count, width)", value)]
     assert read(text, seen, names=names)["values (count, width)"] == ended
+
+
+def test_fields_that_contradict_each_other_confirm_no_name() -> None:
+    fields = {"mean": ("(d,)", array("7")), "parts": ("(d, k)", array("4", "7")), "scale": ("(k,)", array("4"))}
+    for order in itertools.permutations(fields):
+        lines = "".join(f"    {name}: Array  # {fields[name][0]}\n" for name in order)
+        seen = [(f"{name} {fields[name][0]}", fields[name][1]) for name in order]
+        found = read(f"class Fit(NamedTuple):\n{lines}", seen, loosely=True)
+        assert set(found.values()) == {"loose", "unknown"}
+
+
+def test_a_claim_whose_two_names_a_tie_made_one_is_not_verified_by_it() -> None:
+    module = claims.read_module("m.py", (HEAD + "def f(x):\n    y = g(x)  # (m, d)\n    z = h(x)  # (m, 3)\n").encode())
+    y, z = (claim.sites[0] for claim in module.claims)
+    seen = (Observation(y, array("8", "8")), Observation(z, array("8", "3")))
+    run = evaluation_of(Call(path="m.py", scope=1, number=0, parent=None, observations=seen))
+    for provenance in ("namesake", "alias"):
+        tied = replace(run, assumptions=(Assumption("tie", "m", "params.width", provenance),))
+        verdicts = judge({"m.py": module}, [[tied]])
+        assert (verdicts.good, set(verdicts.unknown)) == ({("m.py", 1)}, {("m.py", 0)})
+    assert judge({"m.py": module}, [[run]]).good == {("m.py", 0), ("m.py", 1)}
+
+
+def test_what_is_one_number_may_be_the_product_that_a_comment_writes() -> None:
+    text = "def f(x):\n    a = g(x)  # N x D x K\n    flops = h(a)  # N x D x K\n    b = h(a)  # (N, D, K)\n"
+    seen = [("a N x D x K", array("2", "3", "4")), ("flops N x D x K", array()), ("b (N, D, K)", array())]
+    assert [*read(text, seen).values()] == ["good", "unknown", "bad rank"]
+
+
+def test_an_equation_excuses_only_what_would_hold_with_it() -> None:
+    text = '# F = 4 * D hidden units\ndef f(x: Float[Array, "D"]):\n    a = g(x)  # (F,)\n    b = h(a)  # (F,)\n'
+    for size, ended in (("12", "unknown"), ("3", "bad dim")):
+        found = read(text, [('x Float[Array, "D"]', array("3")), ("a (F,)", array("7")), ("b (F,)", array(size))])
+        assert found["b (F,)"] == ended

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from shapecheck.model import ArrayValue, Claim, NamedSize, Observation, TreeValue, Value, arrays_in
-from shapecheck.shapes import AnyDim, Bindings, FixedDim, NamedDim, Size, Spec, match, parse_spec
+from shapecheck.shapes import (
+    AnyDim,
+    Bindings,
+    EvaluationError,
+    FixedDim,
+    NamedDim,
+    Size,
+    Spec,
+    evaluate,
+    match,
+    parse_comment_dim,
+    parse_spec,
+    rename_names,
+)
 from shapecheck.verdicts.call_bindings import CallReader
 from shapecheck.verdicts.claim_outcome import BoundSize, ClaimOutcomes, Mismatch, Reason, dtype_fits
 from shapecheck.verdicts.loop_turns import Turn
@@ -148,6 +162,9 @@ def _with_one_layout(reader: CallReader, claims: Mapping[int, Claim], first: Cla
     return first
 
 
+_PRODUCT = re.compile(r"\w\)?\s+[x×]\s+\(?\w")
+
+
 class CommentJudge:
     """Reads the comments of one call, leaving out `dropped` leading axes of every value."""
 
@@ -231,9 +248,78 @@ class CommentJudge:
             return f"the arrays in the {value.type} differ in a size that it has one name for, which each may mean anew"
         if in_fields and mismatch.reason == "dim" and not all(self._is_agreed(claim, name) for name in fresh):
             return "only the comments of other fields bind its names, and they may each speak for themselves"
+        if mismatch.reason == "rank" and _may_be_product(claim, mismatch.value):
+            return "a number may be the product that it writes"
+        if mismatch.reason == "dim" and self._is_of_other_data(claim, observation, mismatch):
+            return "a program may make arrays of several sizes, and only comments bind its names"
+        if mismatch.reason == "dim" and (equation := self._broken_equation(claim, observation, turn, fresh)):
+            return f"{equation} is written, and the sizes that were chosen are others"
+        if mismatch.reason == "dim" and (meant := self._meant_by_general(claim, observation, turn, fresh)):
+            return f"{meant[0]} may be said of {' and '.join(meant[1:])} alike, and it fits one of them"
         if mismatch.reason == "dim" and any(begins_anew(self.reader, self.claims, name, claim) for name in fresh):
             return "the comments that bind its names speak of other data, which may have other sizes"
         return ""
+
+    def _is_of_other_data(self, claim: Claim, observation: Observation, mismatch: Mismatch) -> bool:
+        """Whether the first axis of what the body of a module makes has a size that nothing else in sight has.
+
+        Behind the data for training come those for a test, fewer of them.
+        """
+        module, value = self.reader.module, mismatch.value
+        if module.scopes[claim.scope].kind != "module" or mismatch.axis != 0 or not isinstance(value, ArrayValue):
+            return False
+        visible = [self.samples.size(each.size) for each in observation.names]
+        known = [*self.reader.memo.single.values(), *self.reader.fresh.values(), *visible]
+        return self.samples.size(value.shape[0]) not in known
+
+    def _broken_equation(self, claim: Claim, observation: Observation, turn: Turn | None, fresh: Sequence[str]) -> str:
+        """What the file says that one of these names is equal to, if a claim would hold so; "" if there is nothing."""
+        visible = {n.name: size for n in observation.names if (size := self.samples.size(n.size)) is not None}
+        sizes = {**self.reader.memo.single, **self.reader.fresh, **visible}
+        for name, text in self.reader.module.equations:
+            if name not in fresh:
+                continue
+            try:
+                size = evaluate(parse_comment_dim(text), sizes, self.samples.count)
+            except EvaluationError:
+                continue
+            chosen = self.reader.fresh[name]
+            self.reader.fresh[name] = size
+            try:
+                would_hold = self._judge_readings(claim, observation, turn) is None
+            finally:
+                self.reader.fresh[name] = chosen
+            if would_hold:
+                return f"{name} = {text}"
+        return ""
+
+    def _meant_by_general(
+        self, claim: Claim, observation: Observation, turn: Turn | None, fresh: Sequence[str]
+    ) -> tuple[str, ...]:
+        """The first name of a claim that is a general word for several others, of which it may mean any; and these.
+
+        Beside `num_heads` and `num_kv_heads`, which differ, comments say `heads` of queries and of keys.
+        """
+        sizes = {**self.reader.memo.single, **self.reader.fresh}
+        sizes.update((n.name, size) for n in observation.names if (size := self.samples.size(n.size)) is not None)
+        for name in fresh:
+            if self._is_described(name, claim.scope):
+                continue
+            own = {*name.lower().split("_")}
+            special = [each for each in sizes if own < {*each.lower().split("_")}] if len(name) > 1 else []
+            if len({sizes[each] for each in special}) < 2:
+                continue
+            for each in special:
+                spec = rename_names(parse_spec(claim.spec), {name: each})
+                if self._judge_readings(replace(claim, spec=str(spec)), observation, turn) is None:
+                    return (name, *sorted(special))
+        return ()
+
+    def _is_described(self, name: str, scope: int) -> bool:
+        """Whether a docstring, or what is said of a parameter, has this very name."""
+        module = self.reader.module
+        claims = (each for each in module.claims if each.scope == scope and name in parse_spec(each.spec).names())
+        return any(c.notation == "docstring" or module.sites[c.sites[0]].kind == "param" for c in claims)
 
     def _may_mean_one_part(self, claim: Claim, value: TreeValue) -> bool:
         """Whether one shape may be that of an array in a record; or of an entry of a dict that code beside it reads.
@@ -471,3 +557,8 @@ def _left_out(reader: CallReader, claims: Mapping[int, Claim]) -> int:
     axes = next(iter(left))
     named = set(reader.memo.single.values())
     return 0 if any(a in named for a in axes) else len(axes)
+
+
+def _may_be_product(claim: Claim, value: Value) -> bool:
+    """Whether `N x D` behind what is one number may be the number itself."""
+    return isinstance(value, ArrayValue) and not value.shape and _PRODUCT.search(claim.text) is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -46,6 +46,7 @@ MISFIT = "the example's own arguments do not fit the parameters"
 UNEVEN = "it was seen only with sizes for which its division does not come out even"
 CONSEQUENCE = "its function, or one that calls it, is given arguments that do not fit its annotations"
 MADE_UP = "it fails, but only for made-up arguments, which prove nothing"
+MADE_EQUAL = "two of its names have one size in all that was evaluated, since the code runs with no other"
 HALF_WAY = "evaluation did not come to the end of its function"
 HOLDS_NOTHING = "it was seen only as an empty array, which stands for data that nobody gave"
 OVERRIDE = "what overrides it has claims of its own, which say something else, or is described by prose alone"
@@ -135,8 +136,11 @@ def _read_results(modules: Mapping[str, Module], evaluation: Evaluation, samples
             outcomes = ClaimOutcomes(
                 bad=bad, unknown={**dict.fromkeys((*outcomes.good, *caught), HALF_WAY), **outcomes.unknown}
             )
+        for index in [i for i in outcomes.good if _are_made_equal(i, reader, evaluation)]:
+            outcomes.good.discard(index)
+            outcomes.unknown.setdefault(index, MADE_EQUAL)
         _collect(reader, outcomes, results)
-        for index, names in rank_only_names(reader).items():
+        for index, names in rank_only_names(reader, outcomes.unknown.keys() - outcomes.good).items():
             if index in outcomes.good:
                 results[(call.path, index)].loose = names
     for (path, index), result in results.items():
@@ -268,6 +272,21 @@ def _mentions(size: str, other: str) -> bool:
     if size.isdigit() and other.isdigit():
         return _is_owed(int(size), int(other))
     return re.search(rf"(?<!\w){re.escape(other)}(?!\w)", size) is not None
+
+
+def _are_made_equal(index: int, reader: CallReader, evaluation: Evaluation) -> bool:
+    """Whether a claim names two axes that have one size since one of them was tied to it, or what it follows was.
+
+    What `h = x @ w  # (n, k)` gives may have k columns. But where the code runs only with n, that proves nothing.
+    """
+    claim = reader.module.claims[index]
+    ties = [a for a in evaluation.assumptions if a.kind == "tie" and a.provenance in ("namesake", "alias")]
+    names = parse_spec(claim.spec).free_names() if ties and claim.notation != "annotation" else ()
+    sizes = {name: size for name in names if (size := reader.lookup(name)) is not None}
+    tied = {size for each in ties for name, size in evaluation.sizes if name == each.value}
+    tied |= {reader.samples.text(sizes[each.subject]) for each in ties if each.subject in sizes}
+    texts = Counter(reader.samples.text(size) for size in sizes.values())
+    return any(times > 1 and text in tied for text, times in texts.items())
 
 
 def _counts_examples(index: int, axis: int, axes: int, reader: CallReader) -> bool:

@@ -7,22 +7,23 @@ verified, since it says nothing false; but it must not look like one whose sizes
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 from shapecheck.model import Claim
 from shapecheck.shapes import Spec, parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
 
 
-def rank_only_names(reader: CallReader) -> dict[int, tuple[str, ...]]:
+def rank_only_names(reader: CallReader, undecided: Container[int] = ()) -> dict[int, tuple[str, ...]]:
     """The claims of one call with names that nothing else in sight binds: index -> those names.
 
-    Parameters are left out: where a name enters a function, it is free to mean any size.
+    Parameters are left out: where a name enters a function, it is free to mean any size. Claims that are `undecided`
+    bind nothing: two that contradict each other confirm neither.
     """
     formal, other = reader.claims()
     claims = {**formal, **other}
     spelled = {index: Counter(name for name, _ in _compared_names(reader, claim)) for index, claim in claims.items()}
-    mentions = _mentions(claims, spelled)
+    mentions = _mentions({index: claim for index, claim in claims.items() if index not in undecided}, spelled)
     found: dict[int, tuple[str, ...]] = {}
     for index, claim in claims.items():
         is_param = reader.module.sites[claim.sites[0]].kind == "param"

@@ -166,6 +166,7 @@ def _snake(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
+_AS_PROGRAM = re.compile(r"if\s+__name__\s*==\s*['\"]__main__['\"]\s*:")
 LEFT = "left to another shard"
 """Why a shard did not reach what none of its own tests, models and functions calls."""
 _NEVER = {
@@ -216,6 +217,8 @@ class Reasons:
         if unknown:
             return unknown
         if module.scopes[scope].kind == "module":
+            if _runs_as_program(module.lines, claim.span.line):
+                return 'the block under `if __name__ == "__main__":` did not come to this line'
             return "the module's body did not come to this line"
         if (claim.path, scope) in self.stops:
             return f"{name} stopped before this line: {self.stops[(claim.path, scope)]}"
@@ -261,6 +264,12 @@ class Reasons:
         if self.shared:
             return LEFT
         return f"nothing that was evaluated calls {module.scopes[scope].qualname}"
+
+
+def _runs_as_program(lines: Sequence[str], number: int) -> bool:
+    """Whether a line of a module stands in the block that runs where the file is a program."""
+    above = (line for line in reversed(lines[:number]) if line.strip() and not line[0].isspace())
+    return _AS_PROGRAM.match(next(above, "")) is not None
 
 
 def remedy(modules: Mapping[str, Module], troubles: Mapping[str, str], python: str = "") -> str:

@@ -18,6 +18,7 @@ from shapecheck.evaluate.inputs.trials.choices import (
     Options,
     is_dtype_key,
     is_length_key,
+    is_likeness_key,
     is_stack_key,
 )
 from shapecheck.evaluate.inputs.trials.trial import SearchResult, Trial, TrialOutcome
@@ -93,14 +94,19 @@ def _search_from(start: _Step, attempts: Attempts, search_sizes: Callable[[Trial
             step = _attempt(trial, attempts)
             if step is None or not _is_refused_dtype(step, best):
                 persists &= step is not None and step.shape_error == start.shape_error
-            if step is None or step.progress > best.progress:
+            is_likeness = is_likeness_key(trial.choices[-1][0])  # how far it comes shows with the sizes that it needs
+            if step is None or step.progress > best.progress or is_likeness:
                 found = _with_sizes(trial, search_sizes)
+                if found is None and is_likeness:
+                    continue
                 if found is None:
                     return ChoicesFound()
                 if found.ok:
                     return ChoicesFound(trial, _needed_ranks(trial, best, attempts), runs=found)
-                further = max([*map(_step, found.failed), *filter(None, [step])], key=lambda each: each.progress)
-                further = dataclasses.replace(further, trial=trial)
+                last = max([*map(_step, found.failed), *filter(None, [step])], key=lambda each: each.progress)
+                if is_likeness and last.progress <= best.progress:
+                    continue
+                further = dataclasses.replace(last, trial=trial)
                 break
         if further is None:
             break

@@ -47,7 +47,9 @@ _SQUEEZED = re.compile(r"size not equal to one, got shape=\(([\d, ]*)\) and dime
 # A message that names a dtype, if only that of an array whose shape does not fit; and one that is about dtypes alone,
 # as those of a loop before and after a turn.
 _OF_DTYPE = re.compile(r"\b(?:integer|int\d*|float\d*|floating|boolean|bool|complex\d*)\b|dtype", re.IGNORECASE)
-_DTYPES_DIFFER = re.compile("dtypes do not match")
+_DTYPES_DIFFER = re.compile(
+    r"dtypes do not match|must (?:be of|have) (?:integer|boolean|floating)|requires? (?:an? )?(?:integer|boolean)"
+)
 _SIZES = re.compile(r"[\d,() ]+")
 _SHAPES = re.compile(r"[(\[][\d, ]*[)\]]")
 _SEVERAL = 2  # axes of a variadic dim, which then are more than one

@@ -19,7 +19,14 @@ from shapecheck.evaluate.inputs.synthesis.made_integers import (
     DIVIDING,
 )
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError, NotCalledError
-from shapecheck.evaluate.inputs.trials.choices import AS_FILE_MAKES, AS_MADE, OWN_SIZES, as_assumption, is_case_key
+from shapecheck.evaluate.inputs.trials.choices import (
+    AS_FILE_MAKES,
+    AS_MADE,
+    OWN_SIZES,
+    as_assumption,
+    is_case_key,
+    is_likeness_key,
+)
 from shapecheck.evaluate.inputs.trials.integer_relations import blamed_relations
 from shapecheck.evaluate.inputs.trials.size_assignment import SQUARES, UNNAMED
 from shapecheck.evaluate.inputs.trials.trial import INDEPENDENT, CallSpec, SearchResult, Trial, TrialOutcome
@@ -190,6 +197,7 @@ class EntrySearch:
             first is not None
             and self._errors.first_error(first) is not None
             and not any(map(may_blame_dtype, first.failed))
+            and not any(is_likeness_key(key) for each in first.failed for key in each.options())
         )
         if is_certain or (first is not None and any(each.needs_values for each in first.failed)):
             return SearchResult()

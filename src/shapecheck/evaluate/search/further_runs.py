@@ -30,7 +30,9 @@ from shapecheck.evaluate.inputs.trials.size_assignment import (
     Substitution,
     UnknownSizeError,
 )
+from shapecheck.evaluate.inputs.trials.ties import relations_of
 from shapecheck.evaluate.inputs.trials.trial import INDEPENDENT, CallSpec, SearchResult, Trial, TrialOutcome
+from shapecheck.evaluate.inputs.trials.written_relations import written_relations
 from shapecheck.evaluate.probes.decided_conditions import DECISIONS
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.size_search import SizeSearch, says_division
@@ -219,7 +221,7 @@ class FurtherRuns:
         """The runs where a free feature axis has a size that the model gives its values, if it takes inputs of any.
 
         Layers that are built for whatever comes in let nothing fail if `x: "batch d"` has not the model's `width`, in a
-        residual block that gives back as many.
+        residual block that gives back as many. Nor if it is not what the file says that it is: `M = H * D`.
         """
         call = next((each for each in first.calls if each.caller is None), None)
         if not self._call_spec.infers_inputs or call is None or first.bound_call is None:
@@ -227,12 +229,18 @@ class FurtherRuns:
         integers = {str(size) for size in first.bound_call.tie_candidates()}
         last = [array.shape[-1] for o in call.observations for array in arrays_in(o.value) if array.shape]
         sizes = [size for size in dict.fromkeys(last[::-1]) if size in integers][:_MOST_BUILT]
-        free = [name for name, text in first.bound_call.chosen if name in self._call_spec.signature.features()]
-        ties = first.trial.substitution.ties
+        signature, known = self._call_spec.signature, first.bound_call.sizes().by_name()
+        free = [name for name, text in first.bound_call.chosen if name in signature.features()]
+        tied = dict(first.trial.substitution.ties)
+        ties = [*itertools.product(free, sizes)]
+        said = {each.name for each in written_relations(signature.function)}
+        for name in (name for name, _ in first.bound_call.chosen if name in said):
+            related = (e for e in relations_of(name, known, signature.function) if e.name or e.of_model)
+            ties += [(name, each.text) for each in related if str(each.size(known)) in last][:_MOST_BUILT]
         outcomes = (
-            self._sizes.with_tie(first.trial, (name, size))
-            for name, size in itertools.product(free, sizes)
-            if name not in dict(ties) and self._sizes.is_explained((name, size), first)
+            self._sizes.with_tie(first.trial, tie)
+            for tie in ties
+            if tie[0] not in tied and self._sizes.is_explained(tie, first)
         )
         return tuple(outcome for outcome in outcomes if outcome.ok)
 

@@ -349,8 +349,8 @@ class SizeSearch:
             to_number = explain_tie((name, number), signature, sizes)
             if to_number.provenance != "invented":
                 return to_number
-        for other in equal_through_open(tie, outcome.trial.substitution.ties, signature):
-            both = explain_tie((name, other), signature, sizes)
+        for equal in equal_through_open(tie, outcome.trial.substitution.ties, signature):
+            both = explain_tie(equal, signature, sizes)
             if both.provenance == "invented":
                 return both
         return explain_tie(tie, signature, sizes)

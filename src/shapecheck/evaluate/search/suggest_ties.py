@@ -19,6 +19,7 @@ _WORD = re.compile(r"\d+\*[^\W\d]\w*|[^\W\d]\w*|(?<![/.])\d+")
 _NUMBER = re.compile(r"\d+")
 _SHAPE = re.compile(r"(?:\(|(?<=\w)\[)(\d[\d, ]*)[)\]]")
 _QUOTIENT = re.compile(r"([^\W\d]\w*)//?([^\W\d]\w*)")
+_OF_ONE_AXIS = re.compile("Size of label")
 RESHAPE = "cannot reshape array"
 _MOST = 12
 _LARGEST_STEP = 65  # a side of a patch
@@ -41,7 +42,8 @@ def proposals(outcome: TrialOutcome) -> list[tuple[str, str]]:
     # Two is the size of points in a plane, but of random keys too, which nobody means.
     least = 3 if any(array.startswith("uint32[2") for _, array in failure.arrays) else 2
     sizes = [w for w in words if w not in free and w.isdigit() and int(w) in known]
-    fixed = [w for w in words if w not in free and w.isdigit() and w not in sizes and least <= int(w) <= _LARGEST_FIXED]
+    most = math.inf if _OF_ONE_AXIS.match(failure.message) else _LARGEST_FIXED
+    fixed = [w for w in words if w not in free and w.isdigit() and w not in sizes and least <= int(w) <= most]
     multiples = [w for w in words if "*" in w and w.partition("*")[2] in free]
     multiples += [f"{factor}*{text}" for w in fixed for text in free for factor in _factors(w, text)]
     pairs = [
@@ -70,8 +72,7 @@ def written_ties(outcome: TrialOutcome, relations: Sequence[WrittenRelation]) ->
             if axis not in free or number in free or int(number) <= 1:  # what has no items, or one, fits anything
                 continue
             for each in relations:
-                is_of_others = free[axis] not in re.findall(r"\w+", each.text)
-                if each.name in ("", free[axis]) and is_of_others and str(each.size(sizes)) == number:
+                if each.may_be_of(free[axis]) and str(each.size(sizes)) == number:
                     found[(free[axis], each.text)] = None
     few = {size for text in _SHAPE.findall(outcome.failure.message) for size in _NUMBER.findall(text)} & {"0", "1"}
     named = {name: int(text) for text, name in free.items()}
@@ -167,7 +168,10 @@ def _models_shapes(outcome: TrialOutcome) -> set[str]:
     if outcome.bound_call is None or outcome.failure is None:
         return set()
     chosen = {text for _, text in outcome.bound_call.chosen} | {str(size) for size in outcome.bound_call.computed}
-    chosen |= {text for _, text in outcome.trial.substitution.ties}
+    sizes = outcome.bound_call.sizes().by_name()
+    for _, text in outcome.trial.substitution.ties:
+        (dim,) = parse_spec(f"({text})").dims
+        chosen.add(str(_computed_size(dim, sizes)) if isinstance(dim, SymbolicDim) else text)
     return {text for text in _SHAPE.findall(outcome.failure.message) if not chosen & set(_NUMBER.findall(text))}
 
 

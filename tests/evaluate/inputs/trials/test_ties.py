@@ -29,6 +29,25 @@ class Attention(eqx.Module):
         y = jax.vmap(self.q)(x)  # (seq, d_model)
         return weights(y, y) @ x
 """,
+    # what may be several axes was none wherever it is called
+    "reached_without_axes.py": """
+def log_density(z: Float[Array, "*batch d"]) -> Float[Array, "*batch"]:  ~SC203
+    return -0.5 * jnp.sum(z**2, axis=0)
+
+def scaled(z: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
+    doubled = 2 * z  # (d,)
+    return doubled
+
+def of_one_alone(z: Float[Array, "*batch d"]) -> Float[Array, "*batch"]:
+    return z @ z
+
+class Flow(eqx.Module):
+    scale: Array
+    def __init__(self, d: int):
+        self.scale = jnp.ones(d)
+    def __call__(self, x: Float[Array, "d"]) -> Float[Array, ""]:
+        return log_density(scaled(x) * self.scale) + of_one_alone(x)
+""",
     "heads.py": """
 class Heads(eqx.Module):
     qkv: eqx.nn.Linear

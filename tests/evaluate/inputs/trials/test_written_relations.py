@@ -81,6 +81,34 @@ def folded(
     logits = feat @ head.cls_w
     return logits.reshape(feat.shape[0], -1, num_classes), (feat @ head.box_w).reshape(-1, feat.shape[0], 4)
 """,
+    # a product of a model's integers, that its own code computes; no axis that counts data follows it
+    "fused.py": """
+import equinox as eqx
+
+class Fused(eqx.Module):
+    weight: Float[Array, "rows width"]
+    heads: int
+    size: int
+
+    def __init__(self, width: int, heads: int, size: int, key):
+        self.heads, self.size = heads, size
+        self.weight = jax.random.normal(key, (3 * heads * size, width))
+
+    def load(self, loaded):
+        '''Args:
+            loaded: weights [proj_size, width]
+        '''
+        end = self.heads * self.size
+        rows = self.weight.at[:end, :].set(loaded)  # [rows, width]
+        return loaded * 2  # [proj_size, width]
+
+    def turned(self, frames):
+        '''Args:
+            frames: [seq_len, width]  ~unreached
+        '''
+        end = self.heads * self.size
+        return self.weight.at[:end, :].set(frames)  ~SC305
+""",
     # a quotient that is written is one of sizes that can be divided
     "quotients.py": """
 def grouped(q, k):

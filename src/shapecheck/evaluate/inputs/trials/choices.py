@@ -20,6 +20,7 @@ Choices = tuple[tuple[str, str], ...]
 GIVEN: Final = "given"
 AS_MADE: Final = "as the model makes it"
 AS_FILE_MAKES: Final = "as the file makes it"
+AS_ELSEWHERE: Final = "as elsewhere in the file"
 OTHERWISE: Final = "otherwise"
 OTHER_SIZE: Final = "another size"
 OWN_SIZES: Final = ("each instance and call sizes", "its own sizes")
@@ -30,6 +31,7 @@ OTHER_LENGTHS: Final = (1, 3)
 DTYPES: Final[Mapping[str, str]] = {"float32": "Float", "int32": "Int", "bool": "Bool"}
 _MOST_AXES = 4
 _STACK = " stack"
+_LIKENESS = " likeness"
 _WORD = re.compile(r"[^\W\d]\w*")
 _NUMBER = re.compile(r"\d+")
 
@@ -147,6 +149,10 @@ class ArgumentChoices:
         """How an argument is made that another method of the model makes, too."""
         return self._choose(f"{place} way", ways[0], ways[1:])
 
+    def likeness(self, place: str, options: tuple[str, ...]) -> str:
+        """What an argument is like: a part of another one, or what goes by the same name elsewhere."""
+        return self._choose(f"{place}{_LIKENESS}", options[0], options[1:])
+
     def length(self, place: str) -> int:
         """How long a sequence is of which nobody says that."""
         return int(self._choose(f"{place} length", str(LENGTH), tuple(map(str, OTHER_LENGTHS))))
@@ -192,6 +198,11 @@ def is_rank_key(key: str) -> bool:
 def is_dtype_key(key: str) -> bool:
     """Whether it chooses the dtype of an array."""
     return key.endswith(" dtype")
+
+
+def is_likeness_key(key: str) -> bool:
+    """Whether it is the key of the choice what an argument is like."""
+    return key.endswith(_LIKENESS)
 
 
 def is_member_key(key: str) -> bool:

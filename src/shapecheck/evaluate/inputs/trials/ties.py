@@ -13,7 +13,7 @@ import inspect
 import itertools
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from shapecheck.evaluate.inputs.facts.body_shapes import is_inside
@@ -58,7 +58,7 @@ class CallSignature:
     """What is written of a call: its arrays, the names that each claim of its scope uses, and the function itself.
 
     `made_names` are those that axes of arrays have which nothing describes; `records` has the names of each field of
-    the records that the function takes or gives.
+    the records that the function takes or gives, `reached` those that each claim uses of the functions that it calls.
     """
 
     arrays: tuple[ArgumentSpec, ...] = ()
@@ -66,6 +66,7 @@ class CallSignature:
     function: Callable[..., object] | None = None
     made_names: frozenset[str] = frozenset()
     records: tuple[frozenset[str], ...] = ()
+    reached: tuple[frozenset[str], ...] = ()
 
     def features(self) -> frozenset[str]:
         """The names of feature axes: the last one of some array, or the channels before two others, and no extent.
@@ -95,7 +96,10 @@ class CallSignature:
         return any(is_variadic(dim) for array in self.arrays for dim in parse_spec(array.spec).dims[1:])
 
     def distinguishes(self, first: str, second: str) -> bool:
-        """Whether one claim names both, which are two."""
+        """Whether one claim names both, which are two.
+
+        So the `h` of `(h, t, d)` is not the `t // chunk` that the file writes of some axis.
+        """
         every = itertools.chain(self._all(), self.records)
         return first != second and any(first in names and second in names for names in every)
 
@@ -129,14 +133,6 @@ class CallSignature:
             return False
         specs = (parse_spec(array.spec) for array in self.arrays)
         return any(named in spec.names() and any(isinstance(d, AnyDims) for d in spec.dims) for spec in specs)
-
-    def has_beside(self, name: str, others: Iterable[str]) -> bool:
-        """Whether some array has an axis of this name and one of the others, which are two then.
-
-        The `h` of `(h, t, d)` is not the `t // chunk` that the file writes of some axis.
-        """
-        every = (parse_spec(array.spec).names() for array in self.arrays)
-        return any(name in names and any(each in names for each in others) for names in every)
 
     def names_both(self, first: str, second: str) -> bool:
         """Whether the claims of this scope use both names, or names that go for them."""
@@ -205,7 +201,7 @@ def explain_tie(tie: Tie, signature: CallSignature, sizes: Sizes) -> Assumption:
         _computed_variables(signature.function) & set(related)
     )
     is_said = is_said or any(
-        each.text == text and (each.name or not signature.has_beside(name, related[1:]))
+        each.text == text and (each.name or not any(signature.distinguishes(name, other) for other in related[1:]))
         for each in relations_of(name, sizes.by_name(), signature.function)
     )
     multiple = _MULTIPLE.fullmatch(text)
@@ -224,28 +220,41 @@ def explain_tie(tie: Tie, signature: CallSignature, sizes: Sizes) -> Assumption:
 def relations_of(
     name: str, sizes: Mapping[str, int], function: Callable[..., object] | None
 ) -> Iterator[WrittenRelation]:
-    """How the size of a name may follow from those of others, as its function's file writes it, over names alone."""
-    for each in written_relations(function):
-        if each.name in ("", name) and each.size(sizes) is not None and name not in _NAME.findall(each.text):
+    """How the size of a name may follow from those of others, as its function's file writes it, over names alone.
+
+    What is said to follow is no number of data: `M = H * D`, whatever else an M may be.
+    """
+    relations = written_relations(function)
+    is_said = any(each.name == name for each in relations)
+    for each in relations:
+        if (each.may_be_of(name) or (is_said and each.of_model)) and each.size(sizes) is not None:
             yield each
 
 
-def equal_through_open(tie: Tie, ties: Sequence[Tie], signature: CallSignature) -> Iterator[str]:
-    """The other names that a tie makes equal to its own, as both follow one axis of which nobody says anything.
+def equal_through_open(tie: Tie, ties: Sequence[Tie], signature: CallSignature) -> Iterator[Tie]:
+    """What a tie makes equal by way of an axis of which nobody says anything: two that follow it, or one and another.
 
     Each alone is explained, as such an axis may have any size; that two of them are equal is not.
     """
     name, text = tie
     if signature.is_nobodys(text) and not signature.is_nobodys(name):
-        yield from (each for each, size in ties if size == text and each != name and not signature.is_nobodys(each))
+        beside = (each for each, size in ties if size == text and each != name and not signature.is_nobodys(each))
+        yield from ((name, each) for each in beside)
+    elif signature.is_nobodys(name) and text.isidentifier() and not signature.is_nobodys(text):
+        yield from ((each, text) for each, size in ties if size == name and not signature.is_nobodys(each))
 
 
 def _to_size(name: str, size: int, signature: CallSignature, sizes: Sizes) -> Assumption:
+    if signature.distinguishes(name, str(size)):
+        return Assumption("tie", name, str(size), "invented")
     if sizes.fields.get(name) == str(size):
         return Assumption("tie", name, f"the {name} of its fields", "namesake")
     named = sizes.names_of(size)
     argument = next((each for each in named if each in sizes.arguments and not is_of_models(each)), None)
-    if argument is not None and not signature.uses(argument) and not signature.distinguishes(name, argument):
+    is_open = argument is not None and not signature.uses(argument) and not signature.distinguishes(name, argument)
+    if argument is not None and is_open and any({name, argument} <= names for names in signature.reached):
+        return Assumption("tie", name, argument, "invented")
+    if argument is not None and is_open:
         # No claim says what the integer is: its caller may let it follow the arrays, though not two that differ.
         equal = [other for other, text in sizes.chosen.items() if text == str(size) and other != name]
         if not all(may_be_one_dim(name, other) for other in equal):

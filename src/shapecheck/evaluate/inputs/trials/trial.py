@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from shapecheck.evaluate.inputs.trials.choices import NO_OPTIONS, Choices, Options, is_stack_key
@@ -234,6 +234,10 @@ class TrialOutcome:
         found = self.bound_call.assumptions if self.bound_call is not None else ()
         invented = (each for each in found if (each.kind, each.provenance) == ("rank", "invented"))
         return {each.subject for each in invented if each.value == NUMBER}
+
+    def options(self) -> Collection[str]:
+        """The keys of what could be chosen otherwise for its arguments."""
+        return self.bound_call.options.others if self.bound_call is not None else ()
 
     def has_guessed_dtype(self) -> bool:
         """Whether nothing says of which dtype some array is."""

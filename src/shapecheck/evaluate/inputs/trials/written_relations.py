@@ -11,24 +11,34 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from weakref import WeakKeyDictionary
 
+from shapecheck.evaluate.inputs.facts.namesakes import is_extent
 from shapecheck.evaluate.inputs.facts.source_reads import note_module_read
 from shapecheck.evaluate.inputs.trials.size_assignment import UnknownSizeError, evaluate
 from shapecheck.shapes import SpecError, SymbolicDim, parse_spec
+from shapecheck.shapes.equations import OPERATOR, TERM, equations_in
 
-_TERM = r"(?:[A-Za-z_][\w.]*|\d+)"
-_OPERATOR = r"(?://|[-+*/])"
-_EQUATION = re.compile(rf"(?<![\w.])(?P<name>[A-Za-z_]\w*)\s*==?\s*(?P<of>{_TERM}(?:\s*{_OPERATOR}\s*{_TERM})+)")
-_SPACED = rf"[ \t]?{_OPERATOR}[ \t]?"
-_AXIS = re.compile(rf"(?<![\w.\])])(?:[A-Za-z_]\w*{_SPACED}|\d+[ \t]?\*[ \t]?){_TERM}(?:{_SPACED}{_TERM})*")
+_SPACED = rf"[ \t]?{OPERATOR}[ \t]?"
+_AXIS = re.compile(rf"(?<![\w.\])])(?:[A-Za-z_]\w*{_SPACED}|\d+[ \t]?\*[ \t]?){TERM}(?:{_SPACED}{TERM})*")
 _QUOTIENT = re.compile(r"(?<![\w.\])])[A-Za-z_]\w*\s*//\s*[A-Za-z_]\w*")
+_OF_SELF = re.compile(r"(?<![\w.\])*/])self\.[A-Za-z_]\w*(?:\s*\*\s*self\.[A-Za-z_]\w*)+(?![\w.\[(])")
+_NAME = re.compile(r"[^\W\d]\w*")
 _MOST = 200  # of one file
 
 
 class WrittenRelation:
-    """An expression over names, and what is said to be equal to it, or "" for any axis."""
+    """An expression over names, and what is said to be equal to it, or "" for any axis.
 
-    def __init__(self, name: str, text: str, dim: SymbolicDim) -> None:
-        self.name, self.text, self._dim = name, text, dim
+    It may be one that code computes of a model's own integers, which an axis that counts data does not follow.
+    """
+
+    def __init__(self, name: str, text: str, dim: SymbolicDim, *, of_model: bool = False) -> None:
+        self.name, self.text, self.of_model, self._dim = name, text, of_model, dim
+
+    def may_be_of(self, name: str) -> bool:
+        """Whether it may be what an axis of this name comes to."""
+        return (
+            self.name in ("", name) and name not in _NAME.findall(self.text) and not (self.of_model and is_extent(name))
+        )
 
     def size(self, sizes: Mapping[str, int]) -> int | None:
         """What it comes to; None where a name has no size."""
@@ -58,7 +68,7 @@ _kept: WeakKeyDictionary[types.ModuleType, tuple[WrittenRelation, ...]] = WeakKe
 
 def _parse_relations(source: str) -> tuple[WrittenRelation, ...]:
     found: dict[tuple[str, str], WrittenRelation] = {}
-    for name, text in _texts(source):
+    for name, text, of_model in _texts(source):
         plain = re.sub(r"\b(?:self|cfg|config|c)\.", "", text).replace(" ", "")
         if len(found) == _MOST or (name, plain) in found or "." in plain:
             continue
@@ -67,19 +77,23 @@ def _parse_relations(source: str) -> tuple[WrittenRelation, ...]:
         except SpecError:
             continue
         if len(dims) == 1 and isinstance(dims[0], SymbolicDim):
-            found[(name, plain)] = WrittenRelation(name, plain, dims[0])
+            found[(name, plain)] = WrittenRelation(name, plain, dims[0], of_model=of_model)
     return tuple(found.values())
 
 
-def _texts(source: str) -> Iterator[tuple[str, str]]:
-    """The equations of a file, quotients of integers, and what else comments and texts have that may be axes."""
+def _texts(source: str) -> Iterator[tuple[str, str, bool]]:
+    """The equations of a file, quotients of integers, and what else comments and texts have that may be axes.
+
+    Last the products of a model's integers that its code computes, which are told apart.
+    """
     for line in source.splitlines():
-        yield from ((each["name"], each["of"]) for each in _EQUATION.finditer(line))
-        yield from (("", each.group()) for each in _QUOTIENT.finditer(line))
+        yield from ((name, text, False) for name, text in equations_in(line))
+        yield from (("", each.group(), False) for each in _QUOTIENT.finditer(line))
     try:
         tokens = [*tokenize.generate_tokens(io.StringIO(source).readline)]
     except (tokenize.TokenError, SyntaxError):
-        return
+        tokens = []
     for token in tokens:
         if token.type in (tokenize.COMMENT, tokenize.STRING):
-            yield from (("", each.group()) for each in _AXIS.finditer(token.string))
+            yield from (("", each.group(), False) for each in _AXIS.finditer(token.string))
+    yield from (("", each.group(), True) for line in source.splitlines() for each in _OF_SELF.finditer(line))
