@@ -217,7 +217,7 @@ def step(f, omega):
 
 def replaced(f):
     f = jnp.ones((3, 4, 5))
-    return density(f)  # (3, 4)  ~unreached
+    return density(f)  # (3, 4)
 
 def shadowed(f):
     def inner(f):

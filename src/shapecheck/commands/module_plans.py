@@ -14,8 +14,8 @@ from shapecheck import files
 from shapecheck.commands.suppress import may_show
 from shapecheck.config import Config
 from shapecheck.model import Claim, Module
-from shapecheck.shapes import AnyDim, is_variadic, parse_spec, print_spec
-from shapecheck.worker.messages.plans import UNSAID, ModulePlan, ParameterSpec
+from shapecheck.shapes import AnyDim, FixedDim, is_variadic, parse_spec, print_spec
+from shapecheck.worker.messages.plans import UNSAID, ModulePlan, ParameterSpec, ShapeOfName
 
 
 def plan(file: Path, module: Module, config: Config, text: bytes | None = None) -> ModulePlan:
@@ -44,6 +44,7 @@ def plan(file: Path, module: Module, config: Config, text: bytes | None = None) 
         scopes=module.scopes,
         sites=module.sites,
         described=described,
+        named=tuple(_named_shapes(module)),
         claimed=tuple(sorted({module.sites[c.sites[0]].scope for c in module.claims if c.sites} | printing)),
         names=_names(module),
         hints=module.hints,
@@ -88,6 +89,29 @@ def _described_parts(module: Module) -> Iterator[ParameterSpec]:
     for (scope, part), claims in found.items():
         if len({claim.spec for claim in claims}) == 1:
             yield _parameter_spec(claims[0], scope, part)
+
+
+_NAMED_RESULT = re.compile(r"\s*(?:[-*+]\s+)?[`*]*(?P<name>[A-Za-z_]\w*)[`*]*\s*:\s*[`(\[]*$")
+_RESULT = -1  # the scope of what is called so by who gets it
+
+
+def _named_shapes(module: Module) -> Iterator[ShapeOfName]:
+    """The shapes that comments and docstrings give to what has a name."""
+    for claim in module.claims:
+        if not claim.sites or claim.notation == "annotation" or claim.readings:
+            continue
+        site = module.sites[claim.sites[0]]
+        if site.kind == "return" and claim.notation == "docstring":
+            named = _NAMED_RESULT.match(module.lines[claim.span.line - 1][: claim.span.column - 1])
+            if named is not None and parse_spec(claim.spec).rank() is not None:
+                yield ShapeOfName(_RESULT, named["name"], claim.spec, claim.dtype, of_parameter=False)
+            continue
+        if claim.select:
+            continue
+        is_parameter = site.kind in ("param", "field")
+        is_plain = not claim.loose or (is_parameter and claim.notation == "docstring")
+        if is_plain and claim.target.isidentifier() and parse_spec(claim.spec).rank() is not None:
+            yield ShapeOfName(site.scope, claim.target, claim.spec, claim.dtype, of_parameter=is_parameter)
 
 
 _TRACING = re.compile(r"\b(?:jit|scan|while_loop|fori_loop|cond|switch|checkpoint|remat|shard_map|pmap|defvjp)\b")
@@ -141,9 +165,14 @@ def _guesses(module: Module, scopes: Iterable[int], known: Container[tuple[int, 
 
 
 def _names(module: Module) -> tuple[tuple[int, tuple[str, ...]], ...]:
-    """The names of each claim, by its scope."""
-    found = ((claim.scope, tuple(dict.fromkeys(parse_spec(claim.spec).names()))) for claim in module.claims)
-    return tuple(dict.fromkeys((scope, names) for scope, names in found if names))
+    """The names of each claim, by its scope, and the sizes beside them: `(N, 3)` tells N from 3."""
+    found: dict[tuple[int, tuple[str, ...]], None] = {}
+    for claim in module.claims:
+        spec = parse_spec(claim.spec)
+        fixed = [str(dim.size) for dim in spec.dims if isinstance(dim, FixedDim) and dim.size > 1]
+        if spec.names():
+            found[(claim.scope, tuple(dict.fromkeys([*spec.names(), *fixed])))] = None
+    return tuple(found)
 
 
 def _aliases(module: Module) -> str:

@@ -64,6 +64,7 @@ class EntrySession:
             claimed=described.claimed_names,
             hints=described.hints,
             call_sites=CallSites(self._texts_with_calls, self._note_source),
+            elsewhere=described.elsewhere,
         )
         self._builder = CallBuilder(context.recorder, models)
         settings = context.settings
@@ -131,9 +132,12 @@ class EntrySession:
 
     def evaluate(self, *, key: str, seconds: float) -> EntryResults:
         """Run one entry, in not many more than `seconds`: its evaluations, and which functions ran in any of them."""
+        entry = self._entries.get(key)
+        if entry is None:
+            return EntryResults(runs=(), touched=(), listed=False)
         self._recorder.touched = set()
         with self._global_state.preserve(), noted_reads() as reads:
-            runs = self._evaluate_entry(self._entries[key], seconds)
+            runs = self._evaluate_entry(entry, seconds)
         paths = self._recorder.paths
         read = sorted({(paths[file], line) for file, line in reads if file in paths})
         return EntryResults(runs=runs, touched=tuple(sorted(self._recorder.touched)), reads=tuple(read))

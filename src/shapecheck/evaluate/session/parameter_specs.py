@@ -12,7 +12,7 @@ from shapecheck.evaluate.probes.attribute_access import underlying_function
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.model import DocstringHint, FunctionKey
-from shapecheck.worker.messages.plans import UNSAID, ModulePlan, ParameterSpec
+from shapecheck.worker.messages.plans import UNSAID, ModulePlan, ParameterSpec, ShapeOfName
 
 
 class ParameterSpecs:
@@ -53,6 +53,38 @@ class ParameterSpecs:
                 hints[each.parameter] = replace(each, axes=axes, type=earlier.type or each.type, texts=texts)
         return hints
 
+    def elsewhere(self, function: object) -> Mapping[str, tuple[ShapeOfName, ...]]:
+        """The shapes that claims outside of a function give to what is called as a parameter of it may be.
+
+        Those of parameters and fields count first.
+        """
+        found = self.scope_of(function)
+        if found is None:
+            return {}
+        plan, scope = self._plans[found[0]], found[1]
+        own = self._inside(plan, scope)
+        by_name: dict[str, list[ShapeOfName]] = {}
+        for each in plan.named:
+            if each.scope not in own:
+                by_name.setdefault(each.name, []).append(each)
+        result: dict[str, tuple[ShapeOfName, ...]] = {}
+        for name, shapes in by_name.items():
+            by_spec: dict[str, ShapeOfName] = {}
+            for each in [each for each in shapes if each.of_parameter] or shapes:
+                first = by_spec.setdefault(each.spec, each)
+                by_spec[each.spec] = first if first.dtype == each.dtype else replace(first, dtype="")
+            result[name] = tuple(by_spec.values())
+        return result
+
+    @staticmethod
+    def _inside(plan: ModulePlan, scope: int) -> set[int]:
+        """A scope, and those inside of it."""
+        inside = {scope}
+        for each in plan.scopes:  # parents stand before what is inside of them
+            if each.parent in inside:
+                inside.add(each.index)
+        return inside
+
     def claimed_names(self, function: object) -> tuple[frozenset[str], ...]:
         """The names that each claim uses of a function, of those inside of it, and of its class."""
         found = self.scope_of(function)
@@ -60,10 +92,7 @@ class ParameterSpecs:
             return ()
         plan, scope = self._plans[found[0]], found[1]
         parent = plan.scopes[scope].parent
-        inside = {scope}
-        for each in plan.scopes:  # parents stand before what is inside of them
-            if each.parent in inside:
-                inside.add(each.index)
+        inside = self._inside(plan, scope)
         if parent is not None and plan.scopes[parent].kind == "class":
             inside.add(parent)
         return tuple(frozenset(names) for index, names in plan.names if index in inside)

@@ -49,6 +49,17 @@ class ParameterSpec:
         return f"_ {self.spec.partition(' ')[2]}".strip() if self.mapped else self.spec
 
 
+@dataclass(frozen=True)
+class ShapeOfName:
+    """What a claim says of something with a name in `scope`: of a parameter or field, or of a variable there."""
+
+    scope: int
+    name: str
+    spec: str
+    dtype: str
+    of_parameter: bool
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModulePlan:
     """One file to import: `file` absolute and resolved, `path` as messages show it, `root` its import root."""
@@ -60,8 +71,9 @@ class ModulePlan:
     scopes: tuple[Scope, ...]
     sites: tuple[Site, ...]
     described: tuple[ParameterSpec, ...] = ()
+    named: tuple[ShapeOfName, ...] = ()
     claimed: tuple[int, ...] = ()  # scopes that have claims
-    names: tuple[tuple[int, tuple[str, ...]], ...] = ()  # those that each claim of a scope uses, and tells apart
+    names: tuple[tuple[int, tuple[str, ...]], ...] = ()  # what each claim of a scope tells apart: names, and numbers
     hints: tuple[DocstringHint, ...] = ()
     aliases: str = ""  # a hash of what its annotations mean, where that stands in other files
     source: str = ""  # text in place of the file's own (its bytes as Latin-1), for an editor's unsaved buffer

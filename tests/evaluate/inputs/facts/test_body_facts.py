@@ -115,9 +115,18 @@ def asserted_last(x, m, config):
     return x[:, None] + m[:, None, :]
 
 
+def looked_up(table, ids: jax.Array, rows: jax.Array, order: jax.Array, kept: jax.Array):
+    rows = jnp.clip(rows, 0, 9)
+    found = jnp.where(order >= 0, order, 0)
+    flat = found.reshape(-1)
+    kept = sorted(kept)
+    return table[ids], table[rows], table.at[flat].set(0), table[kept]
+
+
 @pytest.mark.parametrize(
     ("function", "shapes"),
     [
+        (looked_up, {"ids": "Int ids0+", "rows": "Int rows0+", "order": "Int order0+", "table": "table0+"}),
         (asserted_sizes, {"a": "n d", "b": "n-1 2*d", "c": "c0 n+"}),
         (asserted_alike, {"q": "q0 q1 k2", "k": "k0 config.heads k2"}),
         (asserted_last, {"x": "x0+", "m": "m0 m1+ config.width"}),

@@ -226,7 +226,7 @@ def slopes(sigma, steps):
     return jax.jit(jax.grad(total))(sigma, steps)  # [rays] ~SC201
 
 def mapped(rgb, sigma, steps):
-    # rgb: [rays, samples, 3] ~unreached
+    # rgb: [rays, samples, 3]
     return jax.vmap(lambda sigma: weights(sigma, steps))(sigma) + rgb[..., 0]  # [rays, samples] ~unreached
 """,
     # a list of the widths of layers, each of which follows what it meets

@@ -12,6 +12,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 
 from shapecheck.evaluate.inputs.facts.body_facts import ARRAY_ATTRIBUTES
+from shapecheck.evaluate.inputs.facts.handed_arguments import called_function
 from shapecheck.evaluate.inputs.facts.handed_parts import function_parts
 from shapecheck.evaluate.inputs.facts.parameter_facts import named_value
 from shapecheck.evaluate.inputs.facts.source_reads import note_read
@@ -145,7 +146,7 @@ class _FunctionReads:
         places: list[tuple[int | str, ast.expr]] = [*enumerate(call.args)]
         places += [(each.arg, each.value) for each in call.keywords if each.arg is not None]
         given = [(place, path) for place, each in places if (path := self._path(each)) is not None]
-        callee = self._callee(call.func) if given else None
+        callee = self._callee(called_function(call)) if given else None
         if callee is None:
             return
         try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType
@@ -31,6 +32,13 @@ ARRAY_ATTRIBUTES = frozenset(
     {"shape", "ndim", "dtype", "T", "mT", "at", "astype", "reshape", "sum", "mean", "transpose"}
 )
 """What is read off arrays, and hardly off anything else."""
+_OF_ONE_KIND = frozenset({"where", "clip", "maximum", "minimum", "mod", "remainder", "ravel", "reshape", "squeeze"})
+"""What gives numbers of the kind that it is given."""
+_INDEX_ARGUMENTS: Mapping[str, int] = {
+    **dict.fromkeys(("take", "take_along_axis", "segment_sum", "segment_max", "segment_min", "segment_prod"), 1),
+    **dict.fromkeys(("one_hot", "bincount"), 0),
+}
+"""Which argument of a function is an array of integers, by its place."""
 _KEEPING = frozenset({"asarray", "array", "astype", "stop_gradient", "lax_stop_gradient", "nan_to_num"})
 
 
@@ -75,6 +83,7 @@ class _Reader:
         self._tree = tree
         self._known = ParameterFacts(tree, module)
         self._calls = KnownCalls(self._known)
+        self._made_of: dict[str, list[str]] = {}  # variables, and the parameters whose kind of number they have
 
     def read_body(self) -> BodyFacts:
         """All that it says."""
@@ -135,6 +144,9 @@ class _Reader:
             self._compared_texts(node)
         elif isinstance(node, ast.Call):
             self._calls.note_call(node)
+            place = _INDEX_ARGUMENTS.get(called_name(node.func)[0], len(node.args))
+            if place < len(node.args):
+                self._index(node.args[place])
 
     def _compared_texts(self, node: ast.Compare) -> None:
         fact = self._known.fact(node.left)
@@ -172,13 +184,21 @@ class _Reader:
         """What picks elements, whole or in part (`tags[1:]`), is an array of integers, if its name tells of no mask."""
         while isinstance(node, ast.Subscript):
             node = node.value
-        name = self._known.name(node)
-        fact = self._known.fact(node)
-        if name is not None and fact is not None and fact.is_array and array_dtype(name) != "bool":
-            fact.dtype = fact.dtype or "Int"
+        for name in self._of_kind(node):
+            fact = self._known.facts[name]
+            fact.indexes = True
+            if (fact.is_array or name in self._known.arrays) and array_dtype(name) != "bool":
+                fact.dtype = fact.dtype or "Int"
+
+    def _of_kind(self, node: ast.expr) -> Sequence[str]:
+        """The parameters whose kind of number an expression has."""
+        if isinstance(node, ast.Name) and node.id in self._made_of:
+            return self._made_of[node.id]
+        return [name] if (name := self._known.name(node)) is not None else []
 
     def _assignment(self, statement: ast.Assign) -> None:
-        """`b, t, *rest = x.shape`, `h, c = state`."""
+        """`b, t, *rest = x.shape`, `h, c = state`, `rows = jnp.clip(ids, 0, n - 1)`."""
+        self._note_kind(statement)
         target, shaped = statement.targets[0], self._known.shape_of(statement.value)
         if (whole := self._known.fact(statement.value)) is not None and isinstance(target, (ast.Tuple, ast.List)):
             whole.parts = len(target.elts)
@@ -198,6 +218,20 @@ class _Reader:
         for number, each in enumerate(target.elts):
             if isinstance(each, ast.Name) and each.id.strip("_"):
                 fact.names.setdefault(number, each.id)
+
+    def _note_kind(self, statement: ast.Assign) -> None:
+        """Which variables are of the same kind of number as others."""
+        target, value = statement.targets[0], statement.value
+        if not isinstance(target, ast.Name):
+            return
+        given: list[ast.expr] = []
+        if isinstance(value, ast.Call) and (name := called_name(value.func)[0]) in _OF_ONE_KIND:
+            receiver = [value.func.value] if isinstance(value.func, ast.Attribute) else []
+            given = value.args[1:] if name == "where" else [*receiver, *value.args[:1]]
+        made_of = [*itertools.chain.from_iterable(map(self._of_kind, given))]
+        self._made_of.pop(target.id, None)
+        if made_of:
+            self._made_of[target.id] = made_of
 
     def _condition(self, test: ast.expr) -> None:
         """What holds from here on."""

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from shapecheck.evaluate.inputs.facts.body_facts import BodyFacts, facts_of
 from shapecheck.evaluate.inputs.facts.handed_parts import parts_of
-from shapecheck.evaluate.inputs.facts.name_hints import is_key
+from shapecheck.evaluate.inputs.facts.name_hints import array_dtype, is_key
 from shapecheck.evaluate.inputs.facts.parameter_facts import Axis, BodyFact
 from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     MISSING,
@@ -38,7 +38,8 @@ class BodyShape:
     """How the body takes one parameter: a spec, a jaxtyping dtype name or "".
 
     It is `exact` if the body admits no other number of axes; else it has these at least, and `last` is what the last
-    one is called, if the body says that. All axes are `named` if they have names that somebody wrote.
+    one is called, if the body says that. All axes are `named` if they have names that somebody wrote. `elsewhere` tells
+    that other functions say it of what goes by the same name; then `otherwise` is how the body alone has it.
     """
 
     spec: str
@@ -46,6 +47,8 @@ class BodyShape:
     exact: bool
     named: bool = False
     last: str = ""
+    elsewhere: bool = False
+    otherwise: BodyShape | None = None
 
 
 _NO_HINTS: Mapping[str, DocstringHint] = types.MappingProxyType({})
@@ -61,10 +64,7 @@ def body_shapes(
 
     What a docstring hints at, how many axes they have, counts where the body admits it.
     """
-    annotations = _annotations(function)
-    open_ones = [
-        name for name, each in annotations.items() if name not in described and _is_open(name, each, annotations)
-    ]
+    annotations, open_ones = _annotations(function), open_parameters(function, described)
     if not open_ones:
         return {}
     facts = facts_of(function)
@@ -84,15 +84,26 @@ def body_shapes(
     return _ParameterShapes(facts, written, open_ones, numbers).all()
 
 
+def open_parameters(function: Callable[..., object], described: Mapping[str, ParameterSpec]) -> list[str]:
+    """The parameters that may be arrays, and of which no annotation, comment or docstring says a shape."""
+    annotations = _annotations(function)
+    return [name for name, each in annotations.items() if name not in described and _is_open(name, each, annotations)]
+
+
 def body_dtypes(function: Callable[..., object], described: Mapping[str, ParameterSpec]) -> dict[str, ParameterSpec]:
     """The descriptions, with the kind of number that the body asks for where they leave it open."""
     if all(each.dtype for each in described.values()):
         return dict(described)
     facts = facts_of(function).parameters
     return {
-        name: replace(each, dtype=each.dtype or (facts[name].dtype if name in facts else ""))
+        name: replace(each, dtype=each.dtype or asked_dtype(name, facts.get(name, BodyFact())))
         for name, each in described.items()
     }
+
+
+def asked_dtype(name: str, fact: BodyFact) -> str:
+    """The kind of number that a body asks of what is an array: an integer of what indexes another, if no mask does."""
+    return fact.dtype or ("Int" if fact.indexes and array_dtype(name) != "bool" else "")
 
 
 def compared_texts(function: Callable[..., object], parameter: str) -> tuple[str, ...]:
@@ -174,10 +185,10 @@ class _ParameterShapes:
         if rank is not None:
             spec = " ".join(self._axis(name, number) for number in range(rank))
             named = all((name, number) in self._said for number in range(rank))
-            return BodyShape(spec, fact.dtype, exact=True, named=named)
+            return BodyShape(spec, asked_dtype(name, fact), exact=True, named=named)
         if (fact.is_array or fact.dtype) and (name not in self._numbers or fact.least):
             spec = " ".join(self._axis(name, number) for number in range(max(fact.least, 1)))
-            return BodyShape(spec, fact.dtype, exact=False, last=self._names.get((name, -1), ""))
+            return BodyShape(spec, asked_dtype(name, fact), exact=False, last=self._names.get((name, -1), ""))
         return None
 
     def _rank(self, name: str) -> int | None:

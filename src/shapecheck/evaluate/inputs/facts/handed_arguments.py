@@ -200,6 +200,11 @@ def without_transformation(function: ast.expr) -> ast.expr:
     return function
 
 
+def called_function(call: ast.Call) -> ast.expr:
+    """What a call calls in the end, inside of all transformations: `f` of `jax.vmap(jax.grad(f))(x)`."""
+    return _without_transformations(call)[0]
+
+
 def _without_transformations(call: ast.Call) -> tuple[ast.expr, _MappedAxes]:
     """What is called in the end, and which of the arguments it gets one element of at a time."""
     function, axes = without_transformation(call.func), _MappedAxes()

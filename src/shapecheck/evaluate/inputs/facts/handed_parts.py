@@ -36,6 +36,10 @@ class FunctionParts:
         """The calls in which a part is an argument as it is, those too that are given one element at a time."""
         return self._receivers.get(of, ())
 
+    def handed_parts(self) -> Iterator[Part]:
+        """All parts, and whole parameters, that are arguments of calls."""
+        return iter(self._receivers)
+
     def parts_handed_on(self, parameter: str) -> Iterator[Part]:
         """The parts of a parameter that are arguments of calls, the whole first; some may be taken apart too."""
         yield Part(parameter)
@@ -196,6 +200,20 @@ def parts_of(function: Callable[..., object], parameter: str, depth: int = _DEPT
                 parts.pop(whole, None)
                 parts.update(dict.fromkeys(handed))
     return tuple(parts)
+
+
+def called_functions(function: Callable[..., object], depth: int = _DEPTH) -> Iterator[Callable[..., object]]:
+    """The functions of its file that a function calls with what it has, and those that these call."""
+    seen: dict[Callable[..., object], None] = {}
+    todo: list[tuple[Callable[..., object], int]] = [(function, depth)]
+    for each, left in todo:
+        source = function_parts(each) if left else None
+        for arguments in source.calls.values() if source is not None else ():
+            callee = arguments[0].callee
+            if callee is not None and callee not in seen:
+                seen[callee] = None
+                todo.append((callee, left - 1))
+    return iter(seen)
 
 
 def goes_elsewhere(function: Callable[..., object], parameter: str) -> bool:

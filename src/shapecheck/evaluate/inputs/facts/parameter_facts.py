@@ -13,6 +13,7 @@ Axis = tuple[str, int]
 """A parameter, and the number of one of its axes: from the front, or from the end if it is negative."""
 
 _OF_ARRAYS = frozenset({"shape", "ndim", "size", "dtype", "T"})
+_ARRAY_TYPES = frozenset({"Array", "ndarray"})
 _SUMS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv)
 
 
@@ -23,7 +24,7 @@ class BodyFact:
     `ranks` are the numbers of axes that it admits, the first one first, none if it says nothing; `least` is what it
     needs at least. `names` are those that it gives to axes, or their sizes, as dims; `letters` are those of a pattern,
     which are that pattern's own. `dtype` is one of jaxtyping's, or "". `texts` are those that it compares the parameter
-    with, `parts` the number of variables that it unpacks it into.
+    with, `parts` the number of variables that it unpacks it into. It `indexes` another array, if it is one itself.
     """
 
     ranks: tuple[int, ...] = ()
@@ -34,6 +35,7 @@ class BodyFact:
     is_array: bool = False
     texts: tuple[str, ...] = ()
     parts: int = 0
+    indexes: bool = False
 
     def admit(self, ranks: Sequence[int]) -> None:
         """Only these numbers of axes; those that contradict what is known say nothing."""
@@ -54,14 +56,18 @@ class BodyFact:
 class ParameterFacts:
     """The facts of each parameter, of the function `tree` in a module with these names.
 
-    `live` are those that have not been bound again; `axes` and `shapes` are the sets that are taken to be equal.
+    `live` are those that have not been bound again, `arrays` those that are annotated as such; `axes` and `shapes` are
+    the sets that are taken to be equal.
     """
 
     def __init__(self, tree: ast.FunctionDef, module: Mapping[str, object]) -> None:
         self.module = module
         arguments = tree.args
-        names = [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+        every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+        names = [each.arg for each in every]
         self.facts = {name: BodyFact() for name in names}
+        typed = ((each.arg, each.annotation) for each in every if each.annotation is not None)
+        self.arrays = frozenset(name for name, annotation in typed if called_name(annotation)[0] in _ARRAY_TYPES)
         self.live = set(names)
         self._parts = ParameterParts(tree)
         self.axes: list[frozenset[Axis]] = []

@@ -1,6 +1,7 @@
 """Tables of settings that are written out: `{"num_head": 8}`, `ConfigDict(dict(rate=0.1))`, `config.model.dim = 64`.
 
-A table inside of another is one of its values. Of a value that is no literal only its name is known.
+So are the arguments of a command: `parser.add_argument("--dim", type=int, default=16)`. A table inside of another is
+one of its values. Of a value that is no literal only its name is known.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from shapecheck.evaluate.inputs.facts.parameter_facts import called_name
+from shapecheck.evaluate.inputs.facts.parameter_facts import called_name, literal_text
 
 UNKNOWN: Final = object()
 """A value that is not written out."""
 
 _MAKING = re.compile(r"(?:[dD]ict|Namespace|Config|Settings)$")  # what is called to make one
+_OF_ACTIONS: Final[Mapping[str, object]] = {"store_true": False, "store_false": True}
 _LEAST = 2  # names of a table: one alone says nothing
 
 
@@ -28,6 +30,7 @@ def written_tables(tree: ast.AST) -> Iterator[Mapping[str, object]]:
         if isinstance(node, (ast.FunctionDef, ast.Module)):
             for each in _assigned_tables(node.body):
                 yield from _with_inner(each)
+            yield from (each for each in (_command_arguments(node.body),) if len(each) >= _LEAST)
 
 
 def _with_inner(table: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
@@ -59,6 +62,23 @@ def _assigned_tables(body: list[ast.stmt]) -> Iterator[dict[str, object]]:
         if not (value == {} and isinstance(table.get(names[-1]), dict)):
             table[names[-1]] = value
     yield from found.values()
+
+
+def _command_arguments(body: list[ast.stmt]) -> dict[str, object]:
+    """The arguments of a command that these statements declare, with their defaults."""
+    found: dict[str, object] = {}
+    for statement in body:
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        if not isinstance(call, ast.Call) or called_name(call.func)[0] != "add_argument" or not call.args:
+            continue
+        given = {each.arg: each.value for each in call.keywords if each.arg is not None}
+        flags = [text for each in call.args if (text := literal_text(each))]
+        long = [each for each in flags if each.startswith("--")] or flags
+        if name := literal_text(given.get("dest")) or next(iter(long), ""):
+            action = literal_text(given.get("action"))
+            default = _value(given["default"]) if "default" in given else _OF_ACTIONS.get(action, UNKNOWN)
+            found[name.lstrip("-").replace("-", "_")] = default
+    return found
 
 
 def _table(node: ast.expr) -> dict[str, object] | None:

@@ -6,6 +6,7 @@ import collections.abc
 import contextlib
 import copy
 import inspect
+import operator
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -25,7 +26,9 @@ from shapecheck.evaluate.inputs.facts.called_models import called_models
 from shapecheck.evaluate.inputs.facts.handed_parts import goes_elsewhere, is_used, parts_of
 from shapecheck.evaluate.inputs.facts.known_numbers import holds_sizes, number_kind
 from shapecheck.evaluate.inputs.facts.known_texts import known_texts, only_keeps, reaches_out
+from shapecheck.evaluate.inputs.facts.like_parts import like_parts
 from shapecheck.evaluate.inputs.facts.namesake_annotations import namesake_annotations
+from shapecheck.evaluate.inputs.facts.numpy_generators import numpy_generator
 from shapecheck.evaluate.inputs.facts.optimizer_calls import optimizer_role
 from shapecheck.evaluate.inputs.facts.random_keys import admits_key
 from shapecheck.evaluate.inputs.facts.record_classes import record_classes
@@ -57,7 +60,7 @@ from shapecheck.evaluate.inputs.synthesis.made_settings import made_settings
 from shapecheck.evaluate.inputs.synthesis.synthesise_instances import InstanceSynthesis
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError, ValueSynthesis
 from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall, is_plain_leaf
-from shapecheck.evaluate.inputs.trials.choices import AS_MADE, OTHERWISE, ArgumentChoices, Keys, axes_text
+from shapecheck.evaluate.inputs.trials.choices import AS_ELSEWHERE, AS_MADE, OTHERWISE, ArgumentChoices, Keys, axes_text
 from shapecheck.evaluate.inputs.trials.later_variables import LaterArgument
 from shapecheck.evaluate.own_errors import raise_own
 from shapecheck.model import DocstringHint
@@ -100,6 +103,7 @@ class ArgumentSources:
         self._keys, self._choices, self._hints, self._call_sites = keys, choices, hints, call_sites
         self._claimed = claimed
         self.took_from_calls = False
+        self.made_beside: Mapping[str, object] = {}  # arguments of the same call that are made already, by parameter
         self.owner: Owner | None = None  # whose method it is that arguments are made for
         self.later: dict[str, LaterArgument] = {}  # variables that are made when a model asks for them
         self.described_parts: dict[str, str] = {}  # of arguments: what comments say of them
@@ -132,6 +136,8 @@ class ArgumentSources:
             if called is not MISSING:
                 return called
         is_key = name_hints.is_key(name, self._values.beside)
+        if default is MISSING and (generator := numpy_generator(function, name, annotation)) is not None:
+            return generator
         if default is None and not is_key and self._choices.is_given(self._values.place(name)):
             annotation, default = without_none(function, parameter), MISSING
         if default is not MISSING:
@@ -188,6 +194,9 @@ class ArgumentSources:
                 return made
             if annotation in (MISSING, Any) and (found := self._make_undescribed(function, name, said, constructing)):
                 return found[0]
+            made = self._like_another(function, name) if annotation in (MISSING, Any, dict) else MISSING
+            if made is not MISSING:
+                return made
             if not constructing and not self._instances.is_building and apply_variables():
                 self.later[name] = LaterArgument(name, error)
                 return self.later[name]
@@ -308,6 +317,9 @@ class ArgumentSources:
     ) -> object:
         """As a comment or docstring describes it, or as the body takes it; MISSING if the annotation says more."""
         is_untyped = annotation in (MISSING, Any)
+        if isinstance(described, BodyShape) and described.elsewhere:
+            likeness = self._choices.likeness(self._values.place(name), (AS_ELSEWHERE, OTHERWISE))
+            described = described if likeness == AS_ELSEWHERE else described.otherwise
         if isinstance(described, BodyShape):
             if is_untyped and holds_sizes(function, name):
                 return self._sizes(function, name)
@@ -370,7 +382,7 @@ class ArgumentSources:
                 return (made,)
         if admits_none(function, name):
             return (None,)
-        for cls in called_models(function, name) if not constructing else ():
+        for cls in called_models(function, name) if not (constructing and isinstance(function, type)) else ():
             with contextlib.suppress(CannotSynthesiseError):
                 made = self._instances.instance(cls, name)
                 self._values.invent("value", name, f"one {cls.__name__}")
@@ -380,6 +392,18 @@ class ArgumentSources:
         if kind and is_beside_others:
             return (self._values.number_or_array(name),)
         return (self._values.number(name),) if name_hints.is_one_number(name) else ()
+
+    def _like_another(self, function: Callable[..., object], name: str) -> object:
+        """As a part of another argument, made already, that goes to the same place; MISSING if there is none."""
+        parts = {str(part): part for part in like_parts(function, name) if part.parameter in self.made_beside}
+        if not parts:
+            return MISSING
+        chosen = parts[self._choices.likeness(self._values.place(name), tuple(parts))]
+        self._values.invent("value", name, f"as {chosen} is")
+        made = self.made_beside[chosen.parameter]
+        for key in chosen.keys:
+            made = LazyCall(operator.getitem, [made, key], {})
+        return made
 
     @staticmethod
     def _is_beside_sizes(function: Callable[..., object], name: str) -> bool:

@@ -23,7 +23,9 @@ from shapecheck.evaluate.framework_protocol import (
 from shapecheck.evaluate.inputs.facts.body_shapes import body_shapes
 from shapecheck.evaluate.inputs.facts.field_sizes import field_sizes
 from shapecheck.evaluate.inputs.facts.handed_on import descriptions_of
+from shapecheck.evaluate.inputs.facts.handed_parts import called_functions
 from shapecheck.evaluate.inputs.facts.known_numbers import integer_parameters
+from shapecheck.evaluate.inputs.facts.namesake_shapes import with_namesakes
 from shapecheck.evaluate.inputs.facts.namesakes import are_spelled_alike
 from shapecheck.evaluate.inputs.facts.runtime_annotations import free_names
 from shapecheck.evaluate.inputs.facts.signature_facts import (
@@ -264,7 +266,10 @@ class CallBuilder:
         own = int(instance is not None) if own is None else own
         described = descriptions_of(function, self.models.described)
         body = body_shapes(function, described, self.models.hints(function))
-        for name in (*statics, *list(inspect.signature(function).parameters)[:own]):
+        claims = self.models.claimed(function)
+        not_made = {*statics, *list(inspect.signature(function).parameters)[:own]}
+        body = with_namesakes(function, described, body, self.models.elsewhere(function), claims, not_made)
+        for name in not_made:
             body.pop(name, None)
         made = made_specs(function, described, body)
         specs = [*written_specs(function, described), *made]
@@ -275,8 +280,7 @@ class CallBuilder:
         constants = constants_of(function, specs, [d.spec for d in described.values()])
         divisors = code_integers(function)
 
-        claims = self.models.claimed(function)
-        claimed = frozenset(name for names in claims for name in names)
+        claimed = frozenset(name for names in claims for name in names if not name.isdigit())
         defaults = tuple((n, size) for n, size in size_defaults(function) if n in claimed and n not in statics)
 
         numbers = integer_parameters(function)
@@ -339,14 +343,18 @@ class CallBuilder:
             ArgumentSpec(d.parameter, s, formal=False) for d in described.values() for s in (d.own_spec, *d.others)
         ]
         written += [ArgumentSpec("", spec) for spec in specs_of(function, {})]
+        elsewhere = [ArgumentSpec(name, each.spec, formal=False) for name, each in body.items() if each.elsewhere]
+        written += elsewhere
         parts = (each.spec for text, each in body.items() if not text.isidentifier() and text not in described)
-        written_names = frozenset(free_names(written_specs(function, described)))
+        written_names = frozenset(free_names([*written_specs(function, described), *(each.spec for each in elsewhere)]))
         mapped = {each.mapped for each in described.values() if each.mapped}
         made_names = frozenset(free_names([*made, *optional, *parts])) - written_names | mapped
         return CallSpec(
             prepare=prepare,
             relations=instance is None,
-            signature=CallSignature(tuple(written), claims, function, made_names, record_names(function)),
+            signature=CallSignature(
+                tuple(written), claims, function, made_names, record_names(function), self._reached_claims(function)
+            ),
             certain=not vague and not has_union,
             has_union=has_union and not vague,
             open_ranks=bool(made) or any(map(says_nothing, specs)),
@@ -358,6 +366,10 @@ class CallBuilder:
             takes_values=True,
             alternatives=_alternatives(described.values()),
         )
+
+    def _reached_claims(self, function: Callable[..., object]) -> tuple[frozenset[str], ...]:
+        """The names that each claim uses of the functions that a function calls."""
+        return tuple(names for each in called_functions(function) for names in self.models.claimed(each))
 
     def _build_unseen(self, call: LazyCall) -> object:
         """What a call gives, abstractly: what it shows on the way is nothing that was asked for."""

@@ -32,6 +32,7 @@ from shapecheck.evaluate.own_errors import is_own
 from shapecheck.evaluate.probes.failed_imports import AbsentPackageError
 from shapecheck.evaluate.probes.recorder import RecordedPart, Recorder
 from shapecheck.model import DocstringHint
+from shapecheck.worker.messages.plans import ShapeOfName
 
 _MOST_VAIN = 3  # constructions of one class with values that come to nothing: each may take seconds
 _Key = tuple[type, int, int, str, Choices]
@@ -43,7 +44,7 @@ class Models:
     """Constructs models, and keeps them. `pinned` are sizes from the configuration, `made` what is made up.
 
     `described` tells what comments say of parameters and fields, `hints` what else docstrings say of these,
-    `claimed` which names the claims of a function use,
+    `claimed` which names the claims of a function use, `elsewhere` what those of other functions of its file name,
     `subclasses` which classes stand for an abstract one.
     With `build`, models are made by that, with values; else abstractly, without any.
     """
@@ -60,7 +61,9 @@ class Models:
         claimed: Callable[[object], tuple[frozenset[str], ...]] = lambda function: (),
         hints: Callable[[object], Mapping[str, DocstringHint]] = lambda function: {},
         call_sites: CallSites | None = None,
+        elsewhere: Callable[[object], Mapping[str, tuple[ShapeOfName, ...]]] = lambda function: {},
     ) -> None:
+        self.elsewhere = elsewhere
         self.call_sites = call_sites or CallSites()
         self.build, self.has_values = build or abstract_call.build, build is not None
         self.pinned, self.described, self.claimed, self.subclasses = pinned, described, claimed, subclasses

@@ -78,6 +78,14 @@ def coincides(seen: RecordedCall, described: Mapping[str, ParameterSpec]) -> boo
     return len(set(free)) < len(free)
 
 
+def lacks_axes(seen: RecordedCall) -> bool:
+    """Whether what its annotations leave open, as `*batch` does, had no axes at all, so that it shows too little."""
+    matched = _matching_specs(seen, {})
+    variadic = [text for text in matched.values() if any(map(is_variadic, parse_spec(text).dims))]
+    arrays = {name: seen.arguments[name] for name in matched}
+    return bool(variadic) and _rank(matched, arrays) == 0
+
+
 def is_symbolic(seen: RecordedCall) -> bool:
     """Whether some argument has a symbolic size: it is of no use for another evaluation."""
     leaves = jax.tree_util.tree_leaves(dict(seen.arguments))
@@ -89,8 +97,13 @@ def replay_spec(
     described: Mapping[str, ParameterSpec],
     pinned: Mapping[str, int],
     claims: tuple[frozenset[str], ...] = (),
+    *,
+    rank: int | None = None,
 ) -> CallSpec | None:
-    """How to call it again with free sizes; None if no argument is an array."""
+    """How to call it again with free sizes; None if no argument is an array.
+
+    Variadic dims have as many axes as they had, or `rank`.
+    """
     matched = _matching_specs(seen, described)
     arrays = {name: v for name, v in seen.arguments.items() if isinstance(v, jax.ShapeDtypeStruct) and v.shape}
     if not arrays:
@@ -135,7 +148,7 @@ def replay_spec(
         prepare=prepare,
         signature=CallSignature(tuple(ArgumentSpec(name, text) for name, text in specs.items()), claims, seen.function),
         certain=not _takes_functions(seen),  # which give back the sizes that their own caller has in mind
-        ranks=(_rank(specs, arrays),),
+        ranks=(_rank(specs, arrays) if rank is None else rank,),
         lasting=tuple(lasting),
         attempts=_ATTEMPTS,
         seconds=_SECONDS,

@@ -111,10 +111,11 @@ class Synthesis:
         given, inner = split_nested(given)
         parameters = list(_signature(function).parameters.values())[skip:]
         around, self.values.beside = self.values.beside, tuple(each.name for each in parameters)
+        made_around = self.sources.made_beside
         try:
             return self._arguments(function, parameters, described, given, inner, body, skip, constructing)
         finally:
-            self.values.beside = around
+            self.values.beside, self.sources.made_beside = around, made_around
 
     def _arguments(
         self,
@@ -141,9 +142,11 @@ class Synthesis:
         self._tie_default_arrays(function, parameters, given)
         given = {**given, **self._named_holders(function, parameters, given, inner, body)}
         given = {**given, **self._size_holders(function, parameters, given, inner)}
+        made: dict[str, object] = {}
         for parameter in parameters:
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 continue
+            self.sources.made_beside = made
             is_given = parameter.name in given and parameter.kind is not parameter.POSITIONAL_ONLY
             if is_given and given[parameter.name] is not SUPPLIED and not isinstance(given[parameter.name], AsMember):
                 named[parameter.name] = given[parameter.name]
@@ -166,6 +169,7 @@ class Synthesis:
                 continue
             if value is MISSING:
                 continue
+            made[parameter.name] = value
             by_name = dataclasses.is_dataclass(function) and parameter.kind is not parameter.POSITIONAL_ONLY
             if parameter.kind is parameter.KEYWORD_ONLY or by_name:  # chex's dataclasses take names alone
                 named[parameter.name] = value

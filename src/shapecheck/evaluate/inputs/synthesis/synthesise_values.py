@@ -413,6 +413,8 @@ class ValueSynthesis:
             array = self.assignment.array(spec, dtype, name)
             if not shape.named:
                 self.invent("sizes", name, "any")
+            elif shape.elsewhere:
+                self.invent("value", name, f"({', '.join(spec.split())}), as elsewhere in the file")
             return self.choices.note(self.place(name), array)
         least = len(parse_spec(shape.spec).dims)
         usual = max(least - 1 + self.assignment.variadic_rank, least)

@@ -1,0 +1,211 @@
+"""Arguments of which nothing is said where they are taken: other code of the file tells what they are."""
+
+from __future__ import annotations
+
+import pytest
+
+HEAD = """
+import argparse
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import linen as nn, nnx
+
+"""
+
+CASES = {
+    # what goes by one name in a file is one thing, as far as the body admits it; it proves nothing
+    "namesakes.py": """
+def displacements(pos, box):
+    '''Differences.
+
+    Parameters
+    ----------
+    pos : (N, 3) array
+    box : (3,) array
+
+    Returns
+    -------
+    dr : (N, N, 3) array
+    '''
+    return pos[:, None] - pos[None] - box
+
+def moved(pos, box):
+    step = pos - box  # (N, 3)
+    return step.sum(0)  # (N,) ~unreached
+
+def lengths(dr):
+    return jnp.sqrt(jnp.sum(dr**2, axis=-1))  # (N, N)
+
+def unpacked(pos):
+    batch, n, d = pos.shape
+    return pos.sum(0)  # (n, d)
+
+def looked_up(pos):
+    return pos["x"] * 2  # (n, d) ~unreached
+""",
+    # of several shapes the one whose names the function uses
+    "several.py": """
+def scaled(x, mean):
+    # x: (n, d), mean: (d,)
+    return x - mean
+
+def forward(x):
+    # x: (batch, features)
+    return jnp.tanh(x)
+
+def doubled(x):
+    return 2 * x  # (batch, features)
+
+def unclear(x):
+    y = x[0]
+    return y  # (k,) ~unreached
+""",
+    # two arguments that go to the same place
+    "like.py": """
+def init(key, width):
+    return {"pi": {"w": jnp.ones((width, 2)), "b": jnp.ones(2)}, "q": {"w": jnp.ones((width, 3)), "b": jnp.ones(3)}}
+
+def apply(p, x):
+    return x @ p["w"] + p["b"]
+
+def loss(nets, target, x):
+    # x: (batch, width)
+    y = apply(nets["pi"], x)  # (batch, 2)
+    q = apply(nets["q"], x) - apply(target, x)  # (batch, 3)
+    return q.sum(-1)  # (batch,)
+""",
+    "generators.py": """
+def draw(rng, n, d):
+    noise = rng.normal(size=(n, d))  # (n, d)
+    return noise, rng.integers(0, 9, n)  # (n, d), (n,)
+
+def draw_old(rng, n):
+    return rng.randn(n, 2)  # (n, 2)
+
+def wrong(rng, n, d):
+    return rng.normal(size=(n, d)).T  # (n, d) ~SC201
+
+def keyed(rng, n):
+    return jax.random.normal(rng, (n,))  # (n,)
+
+class Source:
+    def normal(self, shape):
+        return jnp.zeros(shape)
+
+def drawn(source: Source, n: int, d: int):
+    return source.normal((n, d))  # (n, d)
+""",
+    # settings as the arguments of a command
+    "commands.py": """
+def parse():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--n-items", type=int, default=40)
+    parser.add_argument("--dim", type=int, default=16)
+    parser.add_argument("--verbose", action="store_true")
+    return parser.parse_args()
+
+def table(key, args):
+    emb = jax.random.normal(key, (args.n_items, args.dim))  # (n_items, dim)
+    if args.verbose:
+        print(emb)
+    wrong = emb.T  # (n_items, dim) ~unreached
+    return emb
+""",
+    # a model of which only methods are called, or that a function inside gets
+    "models.py": """
+class Tagger(nnx.Module):
+    def __init__(self, vocab: int, width: int, rngs: nnx.Rngs):
+        self.embed = nnx.Embed(vocab, width, rngs=rngs)
+        self.out = nnx.Linear(width, 5, rngs=rngs)
+
+    def scores(self, tokens):
+        return self.out(self.embed(tokens))
+
+class Other(nnx.Module):
+    def __init__(self, rngs: nnx.Rngs):
+        self.out = nnx.Linear(2, 3, rngs=rngs)
+
+    def __call__(self, x):
+        return self.out(x)
+
+def best(model, tokens):
+    # tokens: (batch, time) int
+    picked = model.scores(tokens)  # (batch, time, 5)
+    return picked.argmax(-1)  # (batch, time)
+
+def train(model, x):
+    # x: (batch, 2)
+    def loss(model):
+        y = model(x)  # (batch, 3)
+        return y.sum()
+    return jax.grad(loss)(model)
+""",
+    # sizes that the claims tell apart, though no name of an argument does
+    "apart.py": """
+def centred(mass, v):
+    # mass: (N,) ~unreached
+    # v: (N, 3) ~unreached
+    p = (mass[:, None] * v).sum(1)
+    moved = v - p  ~SC305
+    return moved  # (N, 3) ~unreached
+
+def pair(a, b):
+    # a: (n, d), b: (m, d)
+    return a @ b.T  # (n, m)
+
+def grouped(x, centers):
+    # x: (n, d)
+    weight = jax.nn.softmax(pair(x, centers))  # (n, k)
+    sums = jnp.einsum("nk,nd->kd", weight, x)  # (k, d)
+    return sums / weight.sum(0)[:, None]  # (k, d)
+
+def mixed(x, centers):
+    # x: (n, d)
+    weight = jax.nn.softmax(pair(x, centers))  # (n, k)
+    sums = jnp.einsum("nk,nd->dk", weight, x)
+    return sums / weight.sum(0)[:, None]  # (k, d) ~unreached
+""",
+    # a relation that the file writes for a layer which takes inputs of any width
+    "equations.py": """
+class Mix(nn.Module):
+    '''Letters: B batch, H heads, D size of a head, M = H * D size of the model.'''
+    heads: int
+    size: int
+
+    @nn.compact
+    def __call__(self, x):
+        '''x: [B, T, M]'''
+        q = nn.Dense(self.heads * self.size)(x)
+        q = q.reshape(*x.shape[:-1], self.heads, self.size)  # [B, T, H, D]
+        out = q.reshape(*x.shape[:-1], -1)  # [B, T, M]
+        turned = q.reshape(x.shape[0], -1, x.shape[1])  # [B, T, M] ~SC201
+        return nn.Dense(x.shape[-1])(out)  # [B, T, M]
+
+def halved(y, w):
+    '''y: [B, T, M], w: [M, D], of D = M // 2'''
+    return y @ w  # [B, T, M] ~SC201
+""",
+    # nothing says that as many come out as the heads have together
+    "unprojected.py": """
+class Unprojected(nn.Module):
+    heads: int
+    size: int
+
+    @nn.compact
+    def __call__(self, x):
+        # x: (batch, features)
+        q = nn.Dense(self.heads * self.size)(x)  # (batch, features) ~SC201
+        return nn.Dense(x.shape[-1])(q)  # (batch, features)
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(check_folder):
+    return check_folder({name: HEAD + text for name, text in CASES.items()})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_other_code_tells_what_an_argument_is(folder, name):
+    assert folder.cases[name].as_marked()
