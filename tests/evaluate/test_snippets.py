@@ -125,6 +125,29 @@ if __name__ == "__main__":
     assert report.summary.verified == 2
 
 
+def test_claims_in_a_main_block_are_held_against_what_it_computes(run: Run) -> None:
+    code = """
+import jax.numpy as jnp
+
+if __name__ == "__main__":
+    x = jnp.ones((3, 4))
+    n, d = x.shape
+    gram = x @ x.T  # (n, n)
+    wrong = x @ x.T  # (n, d)
+    open("data.npy")
+    n, d = x.T.shape
+    turned = x.T  # (n, d)
+    raise SystemExit
+    late = x  # (n, d)
+"""
+    report = run({"pkg/model.py": code})
+    assert [line for line, _ in errors(report)] == [8]
+    assert report.summary.verified == 2
+    assert [(each.line, each.reason) for each in report.unreached] == [
+        (13, 'the block under `if __name__ == "__main__":` did not come to this line')
+    ]
+
+
 @pytest.mark.parametrize(
     ("body", "found"),
     [
@@ -335,3 +358,18 @@ class Box:
     readme = "```python\nfrom pkg.model import Box\nBox(jnp.ones((4, 5)), {}).mix(jnp.ones((7, 4)))\n```"
     report = run({"pkg/model.py": box, "README.md": readme})
     assert (report.summary.verified, report.bugs) == (1, ())
+
+
+def test_data_for_a_test_may_be_fewer_than_those_for_training(run: Run) -> None:
+    code = """
+import jax.numpy as jnp
+
+if __name__ == "__main__":
+    train = jnp.ones((70, 5))  # (examples, features)
+    test = jnp.ones((30, 5))  # (examples, features)
+    turned = train.T  # (examples, features)
+    sums = test.sum(0)  # (examples, features)
+"""
+    report = run({"pkg/model.py": code})
+    assert [line for line, _ in errors(report)] == [7, 8]
+    assert [each.line for each in report.unreached] == [6]

@@ -48,6 +48,7 @@ class Generaliser:
         self._captured_in: dict[FunctionKey, int] = {}  # the run that it was captured in
         self._called: set[FunctionKey] = set()
         self._apart: set[FunctionKey] = set()  # functions of which some call had different sizes for all names
+        self._bare: dict[FunctionKey, tuple[replay.RecordedCall, int] | None] = {}  # no axes for `*batch`, in a run
 
     def renew(self) -> None:
         """Forget what was evaluated."""
@@ -74,13 +75,15 @@ class Generaliser:
 
     @contextlib.contextmanager
     def coincidences(self, body: FunctionKey | None) -> Iterator[list[Evaluation]]:
-        """Fill the list, when the block ends, with functions that it reached with too few different sizes.
+        """Fill the list, when the block ends, with functions that it reached with too few different sizes, or axes.
 
         Those are called with two names of one size wherever they are called: every self-attention does so. They are
-        evaluated alone, with these sizes apart; `body` is the function that was evaluated with free sizes itself.
+        evaluated alone, with these sizes apart; `body` is the function that was evaluated with free sizes itself. What
+        was called with no axis for `*batch` is, with one.
         """
         found: list[Evaluation] = []
         self._captured, self._apart = {}, {body} if body is not None else set()
+        self._bare = {body: None} if body is not None else {}
         self.recorder.vain.clear()
         self.recorder.on_enter = self._note_coincidence
         try:
@@ -90,20 +93,37 @@ class Generaliser:
         for key in sorted(self._captured):
             if key not in self._apart and not self._was_in_vain(key):
                 found += self._again(self._plans[key[0]], key[1], self._captured[key])
+        for key, called in sorted(self._bare.items()):
+            if called is None or not self._is_bare(key):
+                continue
+            plan = self._plans[key[0]]
+            none, one = (self._again(plan, key[1], called[0], rank=rank) for rank in (0, 1))
+            if none and one and all(each.status == "ok" for each in one):  # else the code may be for one alone
+                found += [*none, *one]  # what holds of the first alone may be what a comment has in mind
         self._captured = {}
 
     def _note_coincidence(self, probe: ProbeInfo, scope: int, frame: FrameType) -> None:
         key = (probe.path, scope)
-        if key not in self._claimed or key in self._apart:
+        is_seen = key in self._bare and (self._bare[key] is None or self._is_bare(key))
+        if key not in self._claimed or (key in self._apart and is_seen):
             return
         call = self._capture(probe, scope, frame)
         if call is None or replay.is_symbolic(call):
+            return
+        if not is_seen:
+            self._bare[key] = (call, self.recorder.run) if replay.lacks_axes(call) else None
+        if key in self._apart:
             return
         if replay.coincides(call, self.described(call.function)):
             if key not in self._captured or self._was_in_vain(key):
                 self._captured[key], self._captured_in[key] = call, self.recorder.run
         else:
             self._apart.add(key)
+
+    def _is_bare(self, key: FunctionKey) -> bool:
+        """Whether a call of it had no axis for what its annotations leave open, in a run that came to something."""
+        called = self._bare[key]
+        return called is not None and called[1] not in self.recorder.vain
 
     def _was_in_vain(self, key: FunctionKey) -> bool:
         """Whether a call has sizes that only a search gave it, which came to nothing."""
@@ -126,8 +146,11 @@ class Generaliser:
         self._captured = {}
         return tuple(found)
 
-    def _again(self, plan: ModulePlan, scope: int, call: replay.RecordedCall) -> tuple[Evaluation, ...]:
-        call_spec = replay.replay_spec(call, self.described(call.function), self.pinned, self.claimed(call.function))
+    def _again(
+        self, plan: ModulePlan, scope: int, call: replay.RecordedCall, *, rank: int | None = None
+    ) -> tuple[Evaluation, ...]:
+        described, claimed = self.described(call.function), self.claimed(call.function)
+        call_spec = replay.replay_spec(call, described, self.pinned, claimed, rank=rank)
         if call_spec is None:
             return ()
         name = plan.scopes[scope].qualname

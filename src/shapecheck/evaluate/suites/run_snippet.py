@@ -15,15 +15,17 @@ import sys
 import traceback
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Literal
 
 import jax
 
+from shapecheck.evaluate.inputs.facts.parameter_facts import is_variable
 from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, explain, kind_of
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.own_errors import HANDLE, is_own
-from shapecheck.evaluate.probes.ast_probes import instrument
+from shapecheck.evaluate.probes.ast_probes import OUTERMOST, instrument
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
 from shapecheck.evaluate.probes.recorder import OpenCall, Recorder
@@ -35,6 +37,7 @@ from shapecheck.model import SNIPPET, CodeBlock, Evaluation, Failure, Snippet
 from shapecheck.worker.messages.plans import EntryPlan, ModulePlan
 
 Variables = dict[str, object]
+_MODULE_SCOPE = 0
 _ANNOTATIONS = __future__.annotations
 _OURS = ("__shapecheck", "__sc_")
 # Programs that ask others for data, or tell them of a run, give up at once instead of trying again.
@@ -116,6 +119,8 @@ class SnippetRunner:
         if snippet.kind == "script":
             plan = self._plan(snippet)
             tree = with_steps(instrument(block.text.encode(), file, plan.scopes, plan.sites), everywhere=True)
+        elif snippet.kind == "main" and (probed := self._probed_block(snippet, block)) is not None:
+            tree = with_steps(probed, in_docs=True)
         else:
             tree = with_steps(ast.increment_lineno(ast.parse(block.text), block.line - 1), in_docs=True)
         flags = _ANNOTATIONS.compiler_flag if any(map(_asks_for_texts, tree.body)) else 0
@@ -124,6 +129,20 @@ class SnippetRunner:
             code = compile(ast.Module([node], []), file, "exec", flags, dont_inherit=True)
             found.append(_Statement(node, code, f"{path}, line {node.lineno}", block.raises))
         return found
+
+    def _probed_block(self, snippet: Snippet, block: CodeBlock) -> ast.Module | None:
+        """The block that a module runs as a program, with probes for its claims; None if it is not to be read."""
+        plan = self.importer.plans.get(os.path.realpath(snippet.file))
+        if plan is None or _MODULE_SCOPE not in plan.claimed:
+            return None
+        try:
+            source = plan.source.encode("latin-1") or Path(plan.file).read_bytes()
+        except OSError:  # it is gone
+            return None
+        body = instrument(source, plan.file, plan.scopes, plan.sites).body
+        opening = [each for each in body if isinstance(each, ast.Assign) and is_variable(each.targets[0], OUTERMOST)]
+        around = next((each for each in body if isinstance(each, ast.If) and _holds_line(each, block.line)), None)
+        return ast.Module([*opening, *around.body], []) if around is not None else None
 
     def _run_statement(
         self, statement: _Statement, variables: Variables, outcome: _Outcome, *, is_program: bool
@@ -210,6 +229,10 @@ def _apart_from_program(variables: Mapping[str, object]) -> Iterator[None]:
         yield
     finally:
         probe.imported = None
+
+
+def _holds_line(node: ast.If, number: int) -> bool:
+    return node.lineno <= number <= (node.end_lineno or node.lineno)
 
 
 def _outermost(call: OpenCall) -> OpenCall:

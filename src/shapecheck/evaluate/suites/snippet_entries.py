@@ -18,6 +18,7 @@ from shapecheck.evaluate.suites.run_snippet import SnippetRunner
 from shapecheck.model import SNIPPET, Evaluation, FunctionKey, Snippet
 from shapecheck.worker.messages.plans import EntryPlan, ModulePlan
 
+_MODULE_SCOPE = 0
 _IN_MODULES = ("docstring", "main")  # kinds that run with the variables of a module
 
 
@@ -48,6 +49,9 @@ class SnippetEntries:
             if in_module and os.path.realpath(snippet.file) not in self._importer.loaded:
                 continue
             reaches = reach.reaches(snippet)
+            own = plans.get(snippet.path)
+            if snippet.kind == "main" and own is not None and _MODULE_SCOPE in own.claimed:
+                reaches = tuple(sorted({*reaches, (snippet.path, _MODULE_SCOPE)}))
             if reaches:
                 found.append(
                     EntryPlan(
