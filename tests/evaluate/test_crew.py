@@ -75,3 +75,18 @@ def test_a_module_that_cannot_be_imported_is_not_tried_by_the_next_worker(
     report = check([Path()], replace(load([Path()]), jobs=1, cache=False))
     assert [(each.path, each.line) for each in report.verified] == [("model.py", 9), ("model.py", 9)]
     assert len(list(imported.iterdir())) == 1
+
+
+def test_what_only_the_first_worker_could_import_ends_as_a_reason(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    imported = str(tmp_path_factory.mktemp("imported"))
+    once = f"import os, tempfile\nassert not os.listdir({imported!r})\ntempfile.mkdtemp(dir={imported!r})\n"
+    (tmp_path / "model.py").write_text(f"{TYPES}{ENDS}")
+    (tmp_path / "once.py").write_text(f"{TYPES}{once}{REST}")
+    monkeypatch.chdir(tmp_path)
+    report = check([Path()], replace(load([Path()]), jobs=1, cache=False))
+    assert report.verified == ()
+    assert {each.reason for each in report.unreached if each.path == "once.py"} == {
+        "a second process, which was to evaluate it, could not import all that the first one had imported"
+    }

@@ -68,11 +68,15 @@ WHOLE_FILE, OUTSIDE_FUNCTIONS = 0, -1
 
 @dataclass(frozen=True, kw_only=True)
 class EntryResults:
-    """The evaluations of one entry, which functions ran in any of them, and whose source was looked at for them."""
+    """The evaluations of one entry, which functions ran in any of them, and whose source was looked at for them.
+
+    An entry that another worker listed may not be `listed` by this one, which could not import all that it needs.
+    """
 
     runs: tuple[Evaluation, ...]
     touched: tuple[FunctionKey, ...]
     reads: tuple[SourceRead, ...] = ()
+    listed: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
