@@ -5,10 +5,11 @@
     python tests/bench/bench_planted.py --every 4        a sample: each fourth mutant
     python tests/bench/bench_planted.py --programs DIR   other programs, with a mutants.jsonl of their own
 
-Three wrote them who knew nothing of the checker: 20 in mixed styles, 12 with annotations, 12 with comments and
-docstrings alone. Each mistake either makes a claim false or makes JAX raise, which was seen by tracing the program with
-two sets of unrelated sizes. A row of mutants.jsonl has the edits (in one line of the file each, the first `old` becomes
-`new`) and the `lines` on which a finding is right: what was changed, the claims that are false, and where JAX raises.
+Five wrote them who knew nothing of the checker: 20 in mixed styles, 12 with annotations, 12 with comments and
+docstrings alone, 24 whole programs with settings, records and training (those need einops as well). Each mistake
+either makes a claim false or makes JAX raise, which was seen by tracing the program with two sets of unrelated sizes.
+A row of mutants.jsonl has the edits (in one line of the file each, the first `old` becomes `new`) and the `lines` on
+which a finding is right: what was changed, the claims that are false, and where JAX raises.
 
 Detected is a mutant with a finding that the correct program has not, of one of its `families`, on one of the lines;
 "elsewhere" has another new finding, and "not in time" none while the budget ended before all of it was evaluated. A

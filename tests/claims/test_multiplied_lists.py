@@ -51,6 +51,8 @@ def test_one_product_alone_is_none(read, source) -> None:
 
 def test_there_may_be_so_many_indices_as_capital_letters_say(read) -> None:
     source = "idx = f(x)  # (N, M) indices\npair = g(x)  # (i, j) indices\n"
+    marked = read("idx = f(x)  # shape (N, M) indices\n")
+    assert [claim.loose for claim in marked.claims] == [False]
     # They may as well be as many pairs, and a letter may name the value or what it counts.
     assert [(claim.spec, claim.loose) for claim in read(source).claims] == [("N M", True)]
     assert [claim.target for claim in read(MOCO).claims if claim.notation == "comment" and claim.loose] == [

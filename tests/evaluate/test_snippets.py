@@ -369,7 +369,9 @@ if __name__ == "__main__":
     test = jnp.ones((30, 5))  # (examples, features)
     turned = train.T  # (examples, features)
     sums = test.sum(0)  # (examples, features)
+    n, d = train.shape
+    late = train[1:]  # (n, d)
 """
     report = run({"pkg/model.py": code})
-    assert [line for line, _ in errors(report)] == [7, 8]
+    assert [line for line, _ in errors(report)] == [7, 8, 10]
     assert [each.line for each in report.unreached] == [6]

@@ -175,7 +175,7 @@ class _Open:
             each=self.lead.each,
             hedged=self.lead.hedged
             or is_conditional(tail)
-            or follows_badly(tail)  # `(H, W) indices`: so many, or pairs of them
+            or (not (marked or brackets[0].dtype) and follows_badly(tail))  # `(H, W) indices`: so many, or pairs
             or (self.lead.changed and changes_again(tail))  # the statement may do both
             or (not marked and may_list_pieces(tail))
             or (not marked and any(each.ambiguous for each in brackets)),

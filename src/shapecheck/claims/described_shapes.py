@@ -235,6 +235,8 @@ def named_shapes(text: str, names: Container[str], known: Container[str]) -> Ite
 # "Pairwise distances, (n, m).", "Scores of `x`, an (n, k) array": what a summary ends with is most likely the result's.
 _BEFORE_LAST = re.compile(r"\w\S*\s+\S*\w[^\w\s]*\s*(?:[:,]\s*(?:an?\s+)?|,?\s+as\s+an?\s+)[`'\"]*$")
 _BEHIND_LAST = re.compile(r"[`'\"]*(?P<noun>\s+(?:array|matrix|tensor|vector))?[.\s]*")
+_SENTENCE_ENDS = re.compile(r"(?<=[^.]\.)\s|\n\s*\n")
+_LAST_NAME = re.compile(r"(\w+)[^\w]*$")
 
 
 def shape_of_summary(text: str, names: Container[str], known: Container[str]) -> DescribedShape | None:
@@ -255,10 +257,6 @@ def shape_of_summary(text: str, names: Container[str], known: Container[str]) ->
     if last is not None and last.group(1) in names and not _QUOTED.search(before):
         return None  # "The norms of the rows of x, (n, d)"
     return DescribedShape(bracket, sure=False, leaves=False, unmarked=True)  # or an argument's: "Pool features, (n, d)"
-
-
-_SENTENCE_ENDS = re.compile(r"(?<=[^.]\.)\s|\n\s*\n")
-_LAST_NAME = re.compile(r"(\w+)[^\w]*$")
 
 
 def _last_sentence(text: str) -> str:

@@ -263,13 +263,16 @@ class CommentJudge:
     def _is_of_other_data(self, claim: Claim, observation: Observation, mismatch: Mismatch) -> bool:
         """Whether the first axis of what the body of a module makes has a size that nothing else in sight has.
 
-        Behind the data for training come those for a test, fewer of them.
+        Behind the data for training come those for a test, fewer of them. Not where an integer has the axis's name.
         """
         module, value = self.reader.module, mismatch.value
         if module.scopes[claim.scope].kind != "module" or mismatch.axis != 0 or not isinstance(value, ArrayValue):
             return False
-        visible = [self.samples.size(each.size) for each in observation.names]
-        known = [*self.reader.memo.single.values(), *self.reader.fresh.values(), *visible]
+        first, visible = parse_spec(claim.spec).dims[0], {each.name: each.size for each in observation.names}
+        if not isinstance(first, NamedDim) or first.name not in self.reader.fresh or first.name in visible:
+            return False
+        known = [*self.reader.memo.single.values(), *self.reader.fresh.values()]
+        known += [size for each in visible.values() if (size := self.samples.size(each)) is not None]
         return self.samples.size(value.shape[0]) not in known
 
     def _broken_equation(self, claim: Claim, observation: Observation, turn: Turn | None, fresh: Sequence[str]) -> str:

@@ -268,7 +268,7 @@ class Reasons:
 
 def _runs_as_program(lines: Sequence[str], number: int) -> bool:
     """Whether a line of a module stands in the block that runs where the file is a program."""
-    above = (line for line in reversed(lines[:number]) if line.strip() and not line[0].isspace())
+    above = (line for line in reversed(lines[:number]) if line.strip() and not line[0].isspace() and line[0] != "#")
     return _AS_PROGRAM.match(next(above, "")) is not None
 
 

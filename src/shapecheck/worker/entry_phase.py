@@ -43,8 +43,8 @@ _LEAST_OF_PROGRAMS = 0.05  # of it, if next to nothing is claimed in them
 _TO_JUDGE, _MOST_TO_JUDGE = 0.001, 0.4  # seconds for a call, and of the time for entries at most
 _OF_ENTRY = 0.25  # of the time that is left, where many entries wait
 CUT = "the time for the whole run was over (--budget)"
-_NOT_IMPORTED_AGAIN = "a second process, which was to evaluate it, could not import all that the first one had imported"
 """Why something was not evaluated."""
+_NOT_IMPORTED_AGAIN = "a second process, which was to evaluate it, could not import all that the first one had imported"
 Scopes = set[FunctionKey]
 TouchedFunctions = tuple[FunctionKey, ...]
 

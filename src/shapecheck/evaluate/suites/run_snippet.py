@@ -37,7 +37,8 @@ from shapecheck.model import SNIPPET, CodeBlock, Evaluation, Failure, Snippet
 from shapecheck.worker.messages.plans import EntryPlan, ModulePlan
 
 Variables = dict[str, object]
-_MODULE_SCOPE = 0
+MODULE_SCOPE = 0
+"""The scope of what stands in no function or class of a file."""
 _ANNOTATIONS = __future__.annotations
 _OURS = ("__shapecheck", "__sc_")
 # Programs that ask others for data, or tell them of a run, give up at once instead of trying again.
@@ -133,7 +134,7 @@ class SnippetRunner:
     def _probed_block(self, snippet: Snippet, block: CodeBlock) -> ast.Module | None:
         """The block that a module runs as a program, with probes for its claims; None if it is not to be read."""
         plan = self.importer.plans.get(os.path.realpath(snippet.file))
-        if plan is None or _MODULE_SCOPE not in plan.claimed:
+        if plan is None or MODULE_SCOPE not in plan.claimed:
             return None
         try:
             source = plan.source.encode("latin-1") or Path(plan.file).read_bytes()

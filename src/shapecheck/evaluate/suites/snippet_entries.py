@@ -14,11 +14,10 @@ from shapecheck.evaluate.inputs.project import entries
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.tolerate_concrete import Steps
 from shapecheck.evaluate.suites.generalise import Generaliser
-from shapecheck.evaluate.suites.run_snippet import SnippetRunner
+from shapecheck.evaluate.suites.run_snippet import MODULE_SCOPE, SnippetRunner
 from shapecheck.model import SNIPPET, Evaluation, FunctionKey, Snippet
 from shapecheck.worker.messages.plans import EntryPlan, ModulePlan
 
-_MODULE_SCOPE = 0
 _IN_MODULES = ("docstring", "main")  # kinds that run with the variables of a module
 
 
@@ -50,8 +49,8 @@ class SnippetEntries:
                 continue
             reaches = reach.reaches(snippet)
             own = plans.get(snippet.path)
-            if snippet.kind == "main" and own is not None and _MODULE_SCOPE in own.claimed:
-                reaches = tuple(sorted({*reaches, (snippet.path, _MODULE_SCOPE)}))
+            if snippet.kind == "main" and own is not None and MODULE_SCOPE in own.claimed:
+                reaches = tuple(sorted({*reaches, (snippet.path, MODULE_SCOPE)}))
             if reaches:
                 found.append(
                     EntryPlan(

@@ -30,7 +30,9 @@ def written_tables(tree: ast.AST) -> Iterator[Mapping[str, object]]:
         if isinstance(node, (ast.FunctionDef, ast.Module)):
             for each in _assigned_tables(node.body):
                 yield from _with_inner(each)
-            yield from (each for each in (_command_arguments(node.body),) if len(each) >= _LEAST)
+            arguments = _command_arguments(node.body)
+            if len(arguments) >= _LEAST:
+                yield arguments
 
 
 def _with_inner(table: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
