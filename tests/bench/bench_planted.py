@@ -133,6 +133,10 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only each N-th mutant")
     parser.add_argument("--programs", type=Path, default=PLANTED, metavar="DIR", help="where programs and mutants are")
     chosen = parser.parse_args()
+    if chosen.every < 1:
+        parser.error(f"--every {chosen.every} leaves none: it is 1 or more")
+    if not (chosen.programs / "mutants.jsonl").is_file():
+        parser.error(f"there is no mutants.jsonl in {chosen.programs}")
     rows = [json.loads(line) for line in (chosen.programs / "mutants.jsonl").read_text("utf-8").splitlines()]
     mutants = [row for row in rows if chosen.category in (None, row["category"])][:: chosen.every]
     if not mutants:
