@@ -27,6 +27,30 @@ def gram(x: Float[Array, "n d"]) -> Float[Array, "d d"]:
     wrong = x.T @ x  # (n, n)  ~SC201
     return wrong
 """,
+    # values where types belong: some compare element by element, some not at all
+    "values.py": """
+class Odd:
+    __hash__ = None
+    def __eq__(self, other):
+        raise ValueError("compared")
+
+def turned(x: jnp.zeros((3, 2)), w: jnp.ones(3)):
+    \"\"\"x: (n, d). w: (n,).\"\"\"
+    y = x.T  # (d, n)
+    return w @ x  # (n,)  ~SC201
+
+def other(x: Odd()):
+    \"\"\"x: (n, d).\"\"\"
+    return x.T  # (d, n)
+
+class Scaled:
+    def __init__(self, w: jnp.ones(3)):
+        \"\"\"w: (d,).\"\"\"
+        self.w = w
+    def __call__(self, x: Odd()):
+        \"\"\"x: (n, d).\"\"\"
+        return x * self.w  # (d, n)  ~SC201
+""",
     "plain.py": """
 def gram(x: Float[Array, "n d"]) -> Float[Array, "d d"]:
     centred = x - x.mean(axis=0)  # (n, d)

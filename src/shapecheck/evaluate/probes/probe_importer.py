@@ -25,6 +25,7 @@ from shapecheck.evaluate.probes.own_errors_in_handlers import pass_own_errors_on
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
 from shapecheck.evaluate.probes.probed_loader import ProbedLoader
 from shapecheck.evaluate.probes.recorder import Recorder
+from shapecheck.evaluate.probes.sibling_modules import SiblingModules
 from shapecheck.evaluate.probes.tolerate_concrete import STEP, Steps, with_steps
 from shapecheck.evaluate.process_damage import ProcessDamage
 from shapecheck.model import FunctionKey
@@ -62,6 +63,7 @@ class PlanImporter(importlib.abc.MetaPathFinder):
         self.executing: list[str] = []
         self.compiled: dict[str, _CompiledFile] = {}  # by file
         self.failed_imports = FailedImports(lambda: bool(self.executing))
+        self.siblings = SiblingModules(lambda: self.plans, self._is_own)
         self.refused_to: set[str] = set()  # files whose bodies imported a culprit, directly or not
         self.aside: dict[str, dict[str, ModuleType]] = {}
         self.ran: set[FunctionKey] = set()  # (path, scope) of functions that ran while modules were imported
@@ -84,15 +86,18 @@ class PlanImporter(importlib.abc.MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         """The standard path search, with the loader changed for planned files."""
-        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
+        found = importlib.machinery.PathFinder.find_spec(fullname, path, target)
+        is_unknown = found is None and path is None and fullname not in sys.builtin_module_names
+        spec = self.siblings.find(fullname) if is_unknown else self.siblings.known_as(fullname, found)
+        as_it_is = None if spec is found else spec  # nobody else finds what lies beside the file that imports it
         if spec is None or spec.origin is None or not isinstance(spec.loader, importlib.machinery.SourceFileLoader):
-            return None
+            return as_it_is
         file = os.path.realpath(spec.origin)
         plan = self.plans.get(file)
         # Only packages have modules inside, and to look for them costs more than most imports do.
         is_again = spec.submodule_search_locations is not None and _left_behind(fullname)
         if plan is None and not (is_again or self.is_test(file) or self.failed_imports.concern(file)):
-            return None
+            return as_it_is
         plan = plan or self.plan_without_claims(file, fullname)
         spec.loader = ProbedLoader(fullname, spec.origin, PlannedFile(self, plan))
         return spec
@@ -132,6 +137,7 @@ class PlanImporter(importlib.abc.MetaPathFinder):
         if known is not None:
             return known
         self.activate(plan.root)
+        self.siblings.serve(plan.file)
         while True:
             try:
                 return self._load(plan)

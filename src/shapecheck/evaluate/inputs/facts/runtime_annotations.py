@@ -94,14 +94,15 @@ def annotation_of(function: Callable[..., object], name: str, raw: object) -> ob
     if isinstance(function, type):
         for cls in function.__mro__:
             init = vars(cls).get("__init__")
-            if init is not None and getattr(init, "__annotations__", {}).get(name) not in _SILENT:
-                found = annotation_of(init, name, init.__annotations__[name])
+            of_init = own_annotations(init) if init is not None else {}
+            if of_init.get(name) not in _SILENT:
+                found = annotation_of(init, name, of_init[name])
                 # Of a field with a converter Equinox writes what the converter takes into the constructor, too.
                 own = annotation_of_field(cls, name) if holds_plain_array(found) else MISSING
                 return own if array_type(own) is not None else found
             if name in (annotations := own_annotations(cls)) and not _is_made_of(init, name):
                 # Of a field with a converter the signature says what the converter takes: often anything.
-                own_annotation = annotations[name] if raw in _SILENT else raw
+                own_annotation = annotations[name] if not _is_comparable(raw) or raw in _SILENT else raw
                 return _resolve(own_annotation, vars(sys.modules.get(cls.__module__, typing)), vars(cls))
     inner = underlying_function(function)
     return _resolve(raw, getattr(inner, "__globals__", {}), {})
@@ -145,12 +146,25 @@ def typed_dict_entries(annotation: object) -> Mapping[str, object] | None:
     return found
 
 
-def own_annotations(annotated: type | types.FunctionType) -> Mapping[str, object]:
+def own_annotations(annotated: Callable[..., object]) -> Mapping[str, object]:
     """What a function, or the body of a class, annotates itself. `type`, above metaclasses, has a descriptor there."""
     try:
-        return inspect.get_annotations(annotated)
+        found = inspect.get_annotations(annotated)
     except Exception:  # Python 3.14 evaluates them only now, and the names may not be there
         return {}
+    return {name: raw for name, raw in found.items() if _is_comparable(raw)}
+
+
+def _is_comparable(raw: object) -> bool:
+    """Whether an annotation compares as types do: `x: np.zeros((3, 2))` and tables compare element by element.
+
+    Such a value is no type, and says nothing here.
+    """
+    try:
+        return isinstance(raw == MISSING, bool)
+    except Exception as error:  # what users' classes raise
+        raise_own(error)
+        return False
 
 
 def _resolve(raw: object, module: Mapping[str, object], members: Mapping[str, object]) -> object:
@@ -186,7 +200,7 @@ def _without_aliases(annotation: object, deepest: int) -> object:
 
 def _evaluate_text(raw: object, module: Mapping[str, object], members: Mapping[str, object]) -> object:
     if not isinstance(raw, (str, typing.ForwardRef)):
-        return raw
+        return raw if _is_comparable(raw) else MISSING
     holder = types.SimpleNamespace(__annotations__={"it": raw})
     try:
         return typing.get_type_hints(holder, dict(module), dict(members), include_extras=True)["it"]
