@@ -50,6 +50,23 @@ class Model(eqx.Module):
             x = block(x)
         return x
 """,
+    "parts.py": """
+from typing import NamedTuple
+from jaxtyping import Array, Float
+
+
+class Part(NamedTuple):
+    mean: Float[Array, "d"]
+    weight: Float[Array, ""]
+
+
+def split(x: Float[Array, "n d"]):
+    \"\"\"Returns:
+        parts (n, d): one for each row.
+    \"\"\"
+    both = {"whole": x, "turned": x.T}  # (n, d)
+    return [Part(both["whole"][0], x.sum()), Part(both["whole"][1], x.sum())]
+""",
     "broken.py": """
 import equinox as eqx
 import jax
@@ -169,6 +186,14 @@ def test_bindings_their_origins_stage_and_caller(findings) -> None:
     assert 'seq from x: Float[Array, "seq d_model"] (model.py:14)' in details
     assert "in stage blocks[0].attn, called from Block.__call__ (model.py:27)" in details
     assert "        q = q.reshape(x.shape[0], self.heads, -1)  # (heads, seq, d_head)" in details
+
+
+def test_what_is_in_a_container_is_told_with_the_way_to_it(findings) -> None:
+    found, _ = findings
+    assert [each["message"] for each in found["parts.py"]] == [
+        "docstring says (n, d), but the returned value[0].mean is (d,)",
+        "comment says (n, d), but both['turned'] is (d, n)",
+    ]
 
 
 def test_a_shape_error_shows_the_users_line_the_operation_and_the_arrays(findings) -> None:

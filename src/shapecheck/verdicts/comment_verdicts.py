@@ -453,9 +453,9 @@ class CommentJudge:
             if result.ok or result.reason == "unbound" or self._with_mapped(spec, part.value, shape, bindings):
                 return None if dtype_fits(claim.dtype, part.value) else Mismatch("dtype", part.value, call)
             reason: Reason = "rank" if result.reason == "rank" else "dim"
-            worst = worst or Mismatch(
-                reason, part.value, call, result.dim, self.reader.bound_sizes(parse_spec(claim.spec), names)
-            )
+            bound = self.reader.bound_sizes(parse_spec(claim.spec), names)
+            way = part.key if not claim.select else ""  # from the whole that the message names
+            worst = worst or Mismatch(reason, part.value, call, result.dim, bound, way=way)
         return worst
 
     def _with_mapped(self, spec: Spec, value: ArrayValue, shape: Shape, bindings: Bindings) -> bool:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from shapecheck.evaluate.framework_protocol import model_classes
-from shapecheck.evaluate.inputs.facts.parameter_facts import called_name, literal_integer, named_value
+from shapecheck.evaluate.inputs.facts.attribute_classes import attribute_class
+from shapecheck.evaluate.inputs.facts.parameter_facts import called_name, is_variable, literal_integer, named_value
 from shapecheck.evaluate.inputs.facts.transformations import hands_on_arguments, is_transformation
 from shapecheck.evaluate.probes.attribute_access import unwrap
 from shapecheck.model.parameter_parts import parameter_names
@@ -39,7 +40,8 @@ class ArgumentReader:
     """Reads the calls in a function. `owner` is the class that it is a method of, `module` the variables of its file.
 
     Called may be a function of the same file, a function inside, or a method of a class that is known: that of `self`,
-    a base of it (`super()`), of a parameter's annotation, of what a variable is bound to just once.
+    a base of it (`super()`), of an attribute of `self` or the elements of one in a loop, of a parameter's annotation,
+    of what a variable is bound to just once.
     """
 
     def __init__(self, tree: ast.AST, module: Mapping[str, object], owner: type | None = None) -> None:
@@ -57,8 +59,12 @@ class ArgumentReader:
             elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 self._note_variable(node.targets[0].id, node.value, bound)
         own = [*parameter_names(tree)]
-        if owner is not None and own and own[0] not in self._hidden:
-            self._classes[own[0]] = owner
+        self._self_name = own[0] if owner is not None and own and own[0] not in self._hidden else ""
+        if owner is not None and self._self_name:
+            self._classes[self._self_name] = owner
+            for node in nodes:
+                if isinstance(node, ast.For | ast.comprehension):
+                    self._note_element(node.target, node.iter, bound)
         for each in ast.walk(tree.args) if isinstance(tree, _Function) else ():
             if isinstance(each, ast.arg) and each.annotation is not None and each.arg not in self._hidden:
                 cls = self._class_called(each.annotation)
@@ -79,6 +85,20 @@ class ArgumentReader:
             self._local[name] = value
         elif isinstance(value, ast.Call) and (cls := self._class_called(value.func)) is not None:
             self._classes[name] = cls
+
+    def _note_element(self, target: ast.expr, sequence: ast.expr, bound: Mapping[str, int]) -> None:
+        """Of `for layer in self.layers`, and of `for number, layer in enumerate(self.layers)`."""
+        if isinstance(sequence, ast.Call) and called_name(sequence.func) == ("enumerate", "") and sequence.args:
+            sequence = sequence.args[0]
+            target = target.elts[-1] if isinstance(target, ast.Tuple) and len(target.elts) == 2 else target
+        if isinstance(target, ast.Name) and bound[target.id] == 1:
+            cls = self._class_of_attribute(sequence, is_element=True)
+            self._classes.update({target.id: cls} if cls is not None else {})
+
+    def _class_of_attribute(self, value: ast.expr, *, is_element: bool = False) -> type | None:
+        if not isinstance(value, ast.Attribute) or self._owner is None or not is_variable(value.value, self._self_name):
+            return None
+        return attribute_class(self._owner, value.attr, is_element=is_element)
 
     def _of_call(self, call: ast.Call, depth: int) -> Iterator[HandedArgument]:
         function, axes = _without_transformations(call)
@@ -152,9 +172,11 @@ class ArgumentReader:
         return None
 
     def _class_of(self, value: ast.expr) -> type | None:
-        """The class of a value: of a variable that keeps it, or of what is constructed on the spot."""
+        """The class of a value: of a variable or attribute that keeps it, or of what is constructed on the spot."""
         if isinstance(value, ast.Name):
             return self._classes.get(value.id)
+        if isinstance(value, ast.Attribute):
+            return self._class_of_attribute(value)
         return self._class_called(value.func) if isinstance(value, ast.Call) else None
 
     def _class_called(self, name: ast.expr) -> type | None:

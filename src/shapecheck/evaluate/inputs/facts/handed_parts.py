@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from types import CodeType
 
+from shapecheck.evaluate.inputs.facts.attribute_classes import note_constructors
 from shapecheck.evaluate.inputs.facts.defining_source import defining_source
 from shapecheck.evaluate.inputs.facts.handed_arguments import ArgumentReader, HandedArgument
 from shapecheck.evaluate.inputs.facts.parameter_facts import called_name
@@ -177,10 +178,12 @@ def function_parts(function: Callable[..., object]) -> FunctionParts | None:
     if not isinstance(own, types.FunctionType):
         return None
     note_read(own)
+    owner = own.__globals__.get(own.__qualname__.partition(".")[0])
+    owner = owner if isinstance(owner, type) and own.__qualname__ != owner.__qualname__ else None
+    if owner is not None:
+        note_constructors(owner)
     if own.__code__ not in _kept:
         source = defining_source(own)
-        owner = own.__globals__.get(own.__qualname__.partition(".")[0])
-        owner = owner if isinstance(owner, type) and own.__qualname__ != owner.__qualname__ else None
         _kept[own.__code__] = FunctionParts(source.tree, own.__globals__, owner) if source is not None else None
     return _kept[own.__code__]
 

@@ -52,6 +52,32 @@ def admits_none(function: Callable[..., object], parameter: str) -> bool:
     return source is not None and any(_goes_on(test) for test in _tests_for_none(source, parameter))
 
 
+def default_where_it_goes(function: Callable[..., object], parameter: str, depth: int = _DEPTH) -> object:
+    """The default of a parameter that is only handed on where another has one, as `mask` to `attend(x, mask=None)`.
+
+    MISSING if it is used otherwise, or where it goes has no default, or another one.
+    """
+    source = function_parts(_body(function))
+    uses = source.names.get(parameter, ()) if source is not None else ()
+    receivers = list(source.receivers(Part(parameter))) if source is not None and uses else []
+    if source is None or not receivers or len(receivers) < len(uses):
+        return MISSING
+    if not all(isinstance(source.around.get(each), (ast.Call, ast.keyword)) for each in uses):
+        return MISSING
+    defaults = [_default_of(inner, name, depth) for inner, name in receivers]
+    return defaults[0] if all(type(each) is type(defaults[0]) and each == defaults[0] for each in defaults) else MISSING
+
+
+def _default_of(function: types.FunctionType, parameter: str, depth: int) -> object:
+    """A plain default, which can be told from another."""
+    found = signature_of(function).parameters.get(parameter)
+    if found is None:
+        return MISSING
+    if found.default is MISSING:
+        return default_where_it_goes(function, parameter, depth - 1) if depth else MISSING
+    return found.default if isinstance(found.default, bool | int | float | str | None) else MISSING
+
+
 def _goes_on(statement: ast.If | ast.IfExp) -> bool:
     return isinstance(statement, ast.IfExp) or not any(isinstance(each, ast.Raise) for each in statement.body)
 

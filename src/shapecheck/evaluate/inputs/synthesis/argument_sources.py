@@ -47,7 +47,7 @@ from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     signature_of,
 )
 from shapecheck.evaluate.inputs.facts.signature_facts import written_specs
-from shapecheck.evaluate.inputs.facts.types_by_use import admits_none, type_by_use
+from shapecheck.evaluate.inputs.facts.types_by_use import admits_none, default_where_it_goes, type_by_use
 from shapecheck.evaluate.inputs.facts.written_tables import UNKNOWN
 from shapecheck.evaluate.inputs.project.call_sites import CallSites, WrittenArray
 from shapecheck.evaluate.inputs.project.factories import factories_of
@@ -382,6 +382,10 @@ class ArgumentSources:
                 return (made,)
         if admits_none(function, name):
             return (None,)
+        if (default := default_where_it_goes(function, name)) is not MISSING:
+            if default is not None:
+                self._values.invent("value", name, f"{default!r}, the default where it goes")
+            return (default,)
         for cls in called_models(function, name) if not (constructing and isinstance(function, type)) else ():
             with contextlib.suppress(CannotSynthesiseError):
                 made = self._instances.instance(cls, name)
