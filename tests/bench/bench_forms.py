@@ -66,6 +66,10 @@ def download(labels: Iterable[Label], checkouts: Path) -> None:
             subprocess.run(["git", "-C", str(folder), "checkout", "-q", commit], check=True)
 
 
+def _checkout(checkouts: Path, label: Label) -> Path:
+    return checkouts / label.repository.replace("/", "+")
+
+
 def claims_at(module: Module, label: Label, last: int) -> list[Claim]:
     """The claims that a line makes, or in code the statement that begins there."""
     notation = label.kind if label.kind in _TEXTS else "code"
@@ -89,7 +93,7 @@ def told(labels: Sequence[Label], checkouts: Path) -> dict[Label, list[Claim]]:
         by_file[each.repository, each.path].append(each)
     result = {}
     for (repository, path), inside in by_file.items():
-        data = (checkouts / repository.replace("/", "+") / path).read_bytes()
+        data = (_checkout(checkouts, inside[0]) / path).read_bytes()
         text = data.decode("utf-8", "replace")
         lines, module = text.splitlines(), read_module(path, data)
         for each in inside:
@@ -134,6 +138,12 @@ def main() -> None:
     labels = [each for each in read_labels() if options.half in (None, each.half)]
     if options.download:
         download(labels, options.checkouts)
+    there = {each.repository: _checkout(options.checkouts, each).is_dir() for each in labels}
+    if not any(there.values()):
+        parser.error(f"none of the {len(there)} packages is in {options.checkouts}: --download gets them")
+    if absent := [repository for repository, is_there in there.items() if not is_there]:
+        print(f"left out, as they are not in {options.checkouts} (--download gets them): {', '.join(absent)}")
+    labels = [each for each in labels if there[each.repository]]
     read = told(labels, options.checkouts)
     if options.verbose:
         print_differences(read, options.checkouts)
@@ -154,7 +164,7 @@ def print_differences(read: Mapping[Label, Sequence[Claim]], checkouts: Path) ->
         elif claims and each.value and not any(is_value(claim, each) for claim in claims):
             verdict = "value"
         if verdict:
-            path = checkouts / each.repository.replace("/", "+") / each.path
+            path = _checkout(checkouts, each) / each.path
             line = path.read_text(encoding="utf-8", errors="replace").splitlines()[each.line - 1].strip()
             where = f"{each.repository.partition('/')[2]}/{each.path}:{each.line}"
             said = [f"{claim.target}: {claim.spec}" for claim in claims]

@@ -139,6 +139,23 @@ RESULTS = {
         "return a, b, c",
         ["[B A] .0: return", "[B] .1: return", "[B ...] .2: return"],
     ),
+    "in a row": (
+        "the images (size, 8, 8, 3) and labels (size,)",
+        "return a, b",
+        ["[size 8 8 3] .0: return", "[size] .1: return"],
+    ),
+    "in a row, each with its verb": (
+        "(mean, cov): mean is (B, N) and cov is (B, N, N).",
+        "return a, b",
+        ["[B N] .0: return", "[B N N] .1: return"],
+    ),
+    "in a row, by the names that are returned": (
+        "b (B, N), and a (B, 3)",
+        "return a, b",
+        ["[B N] .1: return", "[B 3] .0: return"],
+    ),
+    "in a row, more than are returned": ("the images (B, 8, 8, 3) and labels (B, 2)", "return a", []),
+    "in a row, at times": ("the images (B, 8, 8, 3) or labels (B, 2)", "return a, b", []),
     "in front of their colons": (
         "sums `[B]`: of all\n        total `float` `[]`: of these\n        parts [B, N]-array: each",
         "return a, b, c",
@@ -183,6 +200,7 @@ PASSING = {
     "several of them": ("x is an array of shape (n,), y has shape (m,).", "", ["[n]: param x", "[m]: param y"]),
     "no parameter": ("Sort, where z is a matrix of shape (n, d).", "", []),
     "the result": ("Returns the [n, d] array of them.", "", ["[n d]: return"]),
+    "several results": ("Returns the rows (n, d) and their sums (n,).", "", []),
     "a property": ("The mean, of shape ``(d,)``.", "@property", ["[d]: return"]),
     "no property": ("The mean, of shape ``(d,)``.", "@jit", []),
 }

@@ -198,6 +198,76 @@ class Unprojected(nn.Module):
         q = nn.Dense(self.heads * self.size)(x)  # (batch, features) ~SC201
         return nn.Dense(x.shape[-1])(q)  # (batch, features)
 """,
+    # of a base's abstract parameters, the class that is evaluated says of what type they are
+    "bases.py": """
+from abc import ABC, abstractmethod
+from typing import NamedTuple, Protocol
+from jaxtyping import Array, Float
+
+class ParameterSet(Protocol):
+    pass
+
+class Params(NamedTuple):
+    mean: Float[Array, "state"]
+    step: Float[Array, "state state"]
+
+class Model(ABC):
+    @abstractmethod
+    def first(self, params: ParameterSet): ...
+
+    @abstractmethod
+    def following(self, params: ParameterSet, at): ...
+
+    def pair(self, params: ParameterSet) -> Float[Array, "2 state"]:
+        at = self.first(params)
+        return jnp.stack([at, self.following(params, at)])
+
+    def wrong(self, params: ParameterSet) -> Float[Array, "2 state"]: ~SC203
+        at = self.first(params)
+        return jnp.stack([at, self.following(params, at)], axis=1)
+
+class Linear(Model):
+    def __init__(self, state_dim: int):
+        self.state_dim = state_dim
+
+    def first(self, params: Params):
+        return params.mean
+
+    def following(self, params: Params, at):
+        return params.step @ at
+""",
+    # what a method hands on to a part of the model is what that takes there, or its default
+    "handed_on.py": """
+import equinox as eqx
+
+class Attention(eqx.Module):
+    scale: float
+
+    def __init__(self, width: int):
+        self.scale = width**-0.5
+
+    def __call__(self, q, k, mask=None, *, soft=True):
+        \"\"\"q: (t, d). k: (s, d). mask: (t, s) of what may be seen.\"\"\"
+        scores = q @ k.T * self.scale  # (t, s)
+        return jax.nn.softmax(scores if mask is None else jnp.where(mask, scores, 0)) if soft else scores
+
+class Block(eqx.Module):
+    attention: eqx.Module
+    layers: list
+
+    def __init__(self, width: int):
+        self.attention = Attention(width)
+        self.layers = [Attention(width) for _ in range(2)]
+
+    def __call__(self, x, mask):
+        weights = self.attention(x, x, mask)  # (t, t)
+        return weights @ x  # (d, t) ~SC201
+
+    def all_of(self, x, y, mask, soft):
+        for layer in self.layers:
+            weights = layer(x, y, mask, soft=soft)  # (t, s)
+        return weights @ y  # (t, d)
+""",
 }
 
 

@@ -14,7 +14,7 @@ from shapecheck.claims.brackets import Bracket
 from shapecheck.claims.comment_text import Segment, read_comment
 from shapecheck.claims.docstring_sections import SHAPE_BEFORE_COLON
 from shapecheck.claims.lead_words import leaves_axes_out
-from shapecheck.claims.unmarked_shapes import is_listed_shape, is_unmarked_shape
+from shapecheck.claims.unmarked_shapes import is_listed_shape, is_unmarked_shape, may_be_shape
 
 _SENTENCE = re.compile(r"(?<=[.;])\s+(?=[A-Z(`])|\n\s*[-*]\s")
 # Words that make the shape that of something else, or hold only at times.
@@ -92,6 +92,9 @@ _RESPECTIVELY = re.compile(r"\brespectively\b")
 _NAMED = r"[`'\"*]*[A-Za-z_]\w*[`'\"*]*(?:\s+\w+){0,2}:?\s*"  # a name, with its kind perhaps
 _OPENS_TUPLE = re.compile(rf"\(\s*{_NAMED}$")
 _NEXT_OF_TUPLE = re.compile(rf"[`'\"]*\s*,\s*(?:and\s+)?{_NAMED}")
+_NOUNS = r"(?:[\w'-]+\s+){0,3}[`'\"*]*(?P<name>[A-Za-z_]\w*)[`'\"*]*:?(?:\s+(?:is|are)(?:\s+an?)?)?\s+[`'\"]*"
+_FIRST_OF_SERIES = re.compile(rf"\s*(?:[\w\[\], ]*\b[Tt]uple[\w\[\], ]*[:.]\s*|\([\w, `]+\)\s*:\s*)?{_NOUNS}")
+_NEXT_OF_SERIES = re.compile(rf"[`'\"]*\s*(?:[,;]\s*(?:and\s+)?|\band\s+)(?:with\s+)?{_NOUNS}")
 _SEVERAL = 2
 _OR_NONE = re.compile(
     r"^[\s`]*(?:(?:[\w.]+\s+)?(?:nd)?(?:array|tensor|matrix|vector)\s+)?(?:\(?optional\)?|or\s+`*None`*)", re.IGNORECASE
@@ -142,12 +145,18 @@ class DescribedShape:
 
 
 def read_shapes(
-    text: str, elements: Sequence[str], *, is_return: bool, known: Container[str] = frozenset(), count: int = 0
+    text: str,
+    elements: Sequence[str],
+    *,
+    is_return: bool,
+    known: Container[str] = frozenset(),
+    count: int = 0,
+    returned: Sequence[str] = (),
 ) -> list[DescribedShape]:
     """The shapes that are plainly said of the described value: one, alternatives, or one for each part of it.
 
-    `elements` are the names of those of a tuple, `count` is how many results a function returns. Where nothing is
-    called a shape, brackets count that stand where authors put one.
+    `elements` are the names of those of a tuple, `count` is how many results a function returns, `returned` are the
+    names of these. Where nothing is called a shape, brackets count that stand where authors put one.
     """
     if not is_return and _IS_FUNCTION.match(text):
         return []  # what it takes or gives has that shape
@@ -166,6 +175,8 @@ def read_shapes(
     plain = [*_unmarked_segments(text, segments, is_return=is_return, known=known)]
     if is_return and count > 1 and (in_order := _in_order(text, plain, segments, elements, count)):
         return in_order
+    if is_return and (in_series := _in_series(text, segments, returned, known)):
+        return in_series if len(in_series) == count else []  # nobody says which of the results they are
     if not is_return:
         plain = _with_alternatives(text, plain)
     found = list(_of_segments(text, plain, elements, is_return=is_return))
@@ -326,6 +337,31 @@ def _of_tuple(segments: Sequence[Segment]) -> list[DescribedShape]:
     return [
         DescribedShape(each.shapes[0], sure=True, leaves=False, apart=True, result=index, unmarked=True)
         for index, each in enumerate(segments)
+    ]
+
+
+def _in_series(
+    text: str, segments: Sequence[Segment], returned: Sequence[str], known: Container[str]
+) -> list[DescribedShape]:
+    """The shapes of several results that a sentence names in a row: `the mean (d,) and the covariance (d, d)`.
+
+    They are in the order of the results, unless all are called as what is returned.
+    """
+    brackets = [each.shapes[0] for each in segments if len(each.shapes) == 1 and not (each.alternatives or each.arrow)]
+    if len(brackets) < _SEVERAL or len(segments) != len(brackets):
+        return []
+    if not all(bracket.is_list and may_be_shape(bracket, known) for bracket in brackets):
+        return []
+    between = [text[one.end : other.start] for one, other in itertools.pairwise(brackets)]
+    first = _FIRST_OF_SERIES.fullmatch(text[: brackets[0].start])
+    nouns = [first, *(_NEXT_OF_SERIES.fullmatch(words) for words in between)]
+    if None in nouns or _SPOILERS.search(text) or _CONDITIONS.search(text) or _SELDOM.search(text):
+        return []
+    names = [noun["name"] for noun in nouns if noun is not None]
+    places = [returned.index(name) for name in names] if {*names} == {*returned} else range(len(names))
+    return [
+        DescribedShape(bracket, sure=True, leaves=False, apart=True, result=place, unmarked=True)
+        for bracket, place in zip(brackets, places, strict=True)
     ]
 
 

@@ -169,9 +169,21 @@ class DocstringReader:
         first = _SENTENCE_END.split(text.text[begin:], maxsplit=1)[0]
         place = SiteKey(kind="return", scope=scope)
         count = _result_count(node)
-        for each in read_shapes(" " * begin + first, (), is_return=True, known=self.readable)[:1] if count < 2 else ():
-            select: tuple[Selector, ...] = ("leaves",) if each.leaves else ()
-            yield self._claim(text, each, scope, "the returned value", place, select, None)
+        names = _returned_names(node) if count > 1 else ()
+        shapes = read_shapes(" " * begin + first, (), is_return=True, known=self.readable, count=count, returned=names)
+        for each in shapes[:1] if count <= 1 else shapes:
+            if count > 1 and each.result is None:
+                continue  # nobody says which of the results it is
+            way: tuple[Selector, ...] = ("leaves",) if each.leaves else ()
+            yield self._claim(
+                text,
+                each,
+                scope,
+                "the returned value",
+                place,
+                way if each.result is None else (each.result, *way),
+                None,
+            )
 
     def _names(self, scope: int, node: Function | ast.ClassDef) -> frozenset[str]:
         """The parameters of a function, or the fields of a class and the parameters of its constructor."""
@@ -203,12 +215,13 @@ class DocstringReader:
     ) -> Iterator[Claim]:
         if item.style == "arrow" and _calls(node, item.names):
             return  # `f: (n,) -> (m,)` tells of what the function f takes and gives
-        elements = list_elements(text.text)
-        if item.kind == "return" and returned <= 1 and isinstance(node, Function):
-            elements = elements or _returned_names(node)
         is_return = item.kind == "return"
-        count = _result_count(node) if is_return and returned <= 1 and isinstance(node, Function) else 0
-        shapes = read_shapes(text.text, elements, is_return=is_return, known=self.readable, count=count)
+        is_whole = is_return and returned <= 1
+        names = _returned_names(node) if is_whole and isinstance(node, Function) else []
+        elements = list_elements(text.text) or names
+        count = _result_count(node) if is_whole and isinstance(node, Function) else 0
+        known = self.readable
+        shapes = read_shapes(text.text, elements, is_return=is_return, known=known, count=count, returned=names)
         if is_return and gives_else(text.text, self.tables.scopes[scope].parameters):
             shapes = [replace(each, sure=False) for each in shapes]
         select: tuple[Selector, ...] = ("leaves",) if any(each.leaves for each in shapes) else ()

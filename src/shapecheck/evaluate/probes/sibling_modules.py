@@ -49,9 +49,7 @@ class SiblingModules:
                 return None
             folder, package = os.path.dirname(folder), package[:-1]
 
-    def known_as(
-        self, name: str, spec: importlib.machinery.ModuleSpec | None
-    ) -> importlib.machinery.ModuleSpec | None:
+    def known_as(self, name: str, spec: importlib.machinery.ModuleSpec | None) -> importlib.machinery.ModuleSpec | None:
         """The same module by the name that it has in its package, if it was found by a shorter one."""
         top, dot, rest = name.partition(".")
         if spec is None or top not in self._dotted:

@@ -69,7 +69,9 @@ def _class_made(value: ast.expr, constructor: types.FunctionType, is_element: bo
     if is_element:
         if isinstance(value, ast.ListComp | ast.GeneratorExp):
             return _class_made(value.elt, constructor, is_element=False)
-        if isinstance(value, ast.Call) and len(value.args) == 1 and not value.keywords:  # tuple(...), nn.Sequential(...)
+        if (
+            isinstance(value, ast.Call) and len(value.args) == 1 and not value.keywords
+        ):  # tuple(...), nn.Sequential(...)
             return _class_made(value.args[0], constructor, is_element=True)
         elements = value.elts if isinstance(value, ast.List | ast.Tuple) else ()
         classes = {_class_made(each, constructor, is_element=False) for each in elements}

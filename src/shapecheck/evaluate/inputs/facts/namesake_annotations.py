@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     annotation_of,
@@ -12,7 +12,7 @@ from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     is_array_type,
     own_annotations,
 )
-from shapecheck.evaluate.inputs.facts.source_reads import note_module_read
+from shapecheck.evaluate.inputs.facts.source_reads import note_module_read, note_read
 
 
 def namesake_annotations(function: Callable[..., object], parameter: str) -> list[object]:
@@ -21,8 +21,22 @@ def namesake_annotations(function: Callable[..., object], parameter: str) -> lis
     if module is None:
         return []
     note_module_read(module)
+    return _only_class(functions_of(module), parameter)
+
+
+def annotations_of_derived(cls: type, parameter: str) -> list[object]:
+    """What the methods of the most derived class say of a parameter, of which a base knows an abstract type alone."""
+    for each in cls.__mro__:
+        note_read(each)
+        if found := _only_class(_methods(each), parameter):
+            return found
+    return []
+
+
+def _only_class(functions: Iterable[types.FunctionType], parameter: str) -> list[object]:
+    """The class that all of them give a parameter, if they agree."""
     found: list[object] = []
-    for each in functions_of(module):
+    for each in functions:
         if parameter in own_annotations(each):
             annotation = annotation_of(each, parameter, own_annotations(each)[parameter])
             if annotation not in found:
@@ -38,4 +52,8 @@ def functions_of(module: types.ModuleType) -> Iterator[types.FunctionType]:
         if isinstance(value, types.FunctionType) and value.__module__ == module.__name__:
             yield value
         elif isinstance(value, type) and value.__module__ == module.__name__:
-            yield from (each for each in vars(value).values() if isinstance(each, types.FunctionType))
+            yield from _methods(value)
+
+
+def _methods(cls: type) -> Iterator[types.FunctionType]:
+    return (each for each in vars(cls).values() if isinstance(each, types.FunctionType))

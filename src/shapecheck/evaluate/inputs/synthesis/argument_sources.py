@@ -27,7 +27,7 @@ from shapecheck.evaluate.inputs.facts.handed_parts import goes_elsewhere, is_use
 from shapecheck.evaluate.inputs.facts.known_numbers import holds_sizes, number_kind
 from shapecheck.evaluate.inputs.facts.known_texts import known_texts, only_keeps, reaches_out
 from shapecheck.evaluate.inputs.facts.like_parts import like_parts
-from shapecheck.evaluate.inputs.facts.namesake_annotations import namesake_annotations
+from shapecheck.evaluate.inputs.facts.namesake_annotations import annotations_of_derived, namesake_annotations
 from shapecheck.evaluate.inputs.facts.numpy_generators import numpy_generator
 from shapecheck.evaluate.inputs.facts.optimizer_calls import optimizer_role
 from shapecheck.evaluate.inputs.facts.random_keys import admits_key
@@ -190,6 +190,8 @@ class ArgumentSources:
             return self._values.value(annotation, name, constructing=constructing)
         except CannotSynthesiseError as error:
             made = self._as_owner_makes(function, name, annotation, is_needed=True) if not is_key else MISSING
+            if made is MISSING:
+                made = self._as_derived_says(function, name, annotation)
             if made is not MISSING:
                 return made
             if annotation in (MISSING, Any) and (found := self._make_undescribed(function, name, said, constructing)):
@@ -396,6 +398,17 @@ class ArgumentSources:
         if kind and is_beside_others:
             return (self._values.number_or_array(name),)
         return (self._values.number(name),) if name_hints.is_one_number(name) else ()
+
+    def _as_derived_says(self, function: Callable[..., object], name: str, annotation: object) -> object:
+        """What the methods of the model's own class take under this name, where a base names an abstract type."""
+        owner = self.owner
+        if owner is None or owner.method is not function or not isinstance(annotation, type):
+            return MISSING
+        for each in annotations_of_derived(type(owner.model), name):
+            if each is not annotation:
+                with contextlib.suppress(CannotSynthesiseError):
+                    return self._values.value(each, name)
+        return MISSING
 
     def _like_another(self, function: Callable[..., object], name: str) -> object:
         """As a part of another argument, made already, that goes to the same place; MISSING if there is none."""
