@@ -267,6 +267,26 @@ class Block(eqx.Module):
         for layer in self.layers:
             weights = layer(x, y, mask, soft=soft)  # (t, s)
         return weights @ y  # (t, d)
+
+class Dense(eqx.Module):
+    w: jax.Array
+
+    def __init__(self, width: int):
+        self.w = jnp.ones((width, width))
+
+    def __call__(self, x):
+        \"\"\"x: (t, d).\"\"\"
+        return x @ self.w
+
+class Turned(eqx.Module):
+    dense: Dense
+
+    def __init__(self, d_model: int):
+        self.dense = Dense(d_model)
+
+    def __call__(self, x):
+        y = self.dense(x)  # (t, d_model)
+        return y.T  # (t, d_model) ~SC201
 """,
 }
 

@@ -258,6 +258,7 @@ def _may_be_callees(index: int, mismatch: Mismatch, reader: CallReader, evaluati
     if shape is None or len(dims) != len(shape) or any(map(is_variadic, dims)):
         return is_seen
     is_named = shape[axis] in (*reader.memo.single.values(), *reader.fresh.values())
+    is_named |= any(size == value.shape[axis] for name, size in bound.items() if name != names[axis])
     if not is_seen:
         return bound.get(names[axis]) in sizes and not is_named
     if value.shape[axis] in sizes and is_named:

@@ -227,6 +227,30 @@ class Embedded(eqx.Module):
     def __call__(self, x: Float[Array, "seq embed"]) -> Float[Array, "seq out"]:
         return jax.vmap(self.linear)(x)
 """,
+    # what a model takes of any number of axes has those that it was built for; what counts examples has not
+    "variadic_features.py": """
+class Block(eqx.Module):
+    norm: eqx.nn.LayerNorm
+    def __init__(self, d_model: int):
+        self.norm = eqx.nn.LayerNorm(d_model)
+    def __call__(self, x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+        return self.norm(x)
+
+class Local(eqx.Module):
+    w: Array
+    def __init__(self, d_model: int):
+        self.w = jnp.ones((d_model, d_model))
+    def __call__(self, x):
+        norm = eqx.nn.LayerNorm(self.w.shape[0])
+        return norm(x) @ self.w  # (d_model,)
+
+class Batched(eqx.Module):
+    scale: Array
+    def __init__(self, d_model: int):
+        self.scale = jnp.ones((d_model, 3))
+    def __call__(self, x: Float[Array, "*batch 3"]) -> Float[Array, "*batch 3"]: ~unreached
+        return jax.lax.mul(self.scale, x)  ~SC305
+""",
     "limit.py": """
 class Positions(eqx.Module):
     table: Float[Array, "places d"]

@@ -23,7 +23,7 @@ _CONSTRUCTORS = ("__init__", "setup")
 def attribute_class(owner: type, attribute: str, *, is_element: bool = False) -> type | None:
     """The class of an attribute, or of each element of a sequence that is one; None if nobody knows, or it varies."""
     for cls in owner.__mro__:
-        assigned = [_class_made(value, init, is_element) for value, init in _assigned(cls, attribute)]
+        assigned = [_class_made(value, init, is_element) for value, init in _assignments(cls, attribute)]
         if assigned:
             return assigned[0] if len(set(assigned)) == 1 else None
         if attribute in own_annotations(cls):
@@ -48,7 +48,7 @@ def _constructors(cls: type) -> Iterator[types.FunctionType]:
             yield found
 
 
-def _assigned(cls: type, attribute: str) -> Iterator[tuple[ast.expr, types.FunctionType]]:
+def _assignments(cls: type, attribute: str) -> Iterator[tuple[ast.expr, types.FunctionType]]:
     """What the constructors in the body of a class assign to an attribute, and which of them does."""
     for constructor in _constructors(cls):
         source = defining_source(constructor) if attribute in constructor.__code__.co_names else None

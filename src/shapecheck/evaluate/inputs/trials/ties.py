@@ -80,6 +80,17 @@ class CallSignature:
             name for dims in every for name in _feature_axes(dims) if len(dims) > 1 or name not in of_vectors
         )
 
+    def is_variadic_feature(self, name: str) -> bool:
+        """Whether a name is that of an axis of such a variadic dim that ends some array: `shape0` of `*shape`."""
+        ends = (dims[-1] for dims in (parse_spec(array.spec).dims for array in self.arrays) if dims)
+        return any(
+            isinstance(dim, VariadicDim)
+            and not is_extent(dim.name)
+            and name.startswith(dim.name)
+            and name[len(dim.name) :].isdigit()
+            for dim in ends
+        )
+
     def variadics(self) -> tuple[str, ...]:
         """The variadic dims of its arrays, as claims write them: `*batch`, `...`."""
         dims = (dim for array in self.arrays for dim in parse_spec(array.spec).dims if is_variadic(dim))
@@ -273,7 +284,8 @@ def _to_size(name: str, size: int, signature: CallSignature, sizes: Sizes) -> As
         return Assumption("tie", name, shown, "alias")
     if not named and name in _variables_of_makers(signature.function):
         return Assumption("tie", name, shown, "written")
-    is_alias = name in signature.features() and not list(_standing_beside(name, size, signature, sizes))
+    is_feature = name in signature.features() or signature.is_variadic_feature(name)
+    is_alias = is_feature and not list(_standing_beside(name, size, signature, sizes))
     is_alias &= not any(signature.has_all({name, *factors}) for factors in sizes.factors_of(size))
     return Assumption("tie", name, shown, "alias" if is_alias else "invented")
 
