@@ -98,14 +98,15 @@ def test_the_log_has_a_record_of_each_stage_that_ran(
 def test_a_glob_that_matches_nothing_prints_nothing_and_is_told(
     load: Any, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    module = load(TEXT, prints=("blocks[7]", "blocks[0]", "grad:nobody.*"))
+    module = load(TEXT, prints=("blocks[7]", "blocks[0]", "grad:nobody.*", "grad:blocks[0]"))
     module.Model()(jnp.ones(2))
     assert {line.split()[1] for line in printed(capfd)} == {"blocks[0]"}
     load.session.stop()
     said = [record.message for record in caplog.records]
-    assert len(said) == 2
+    assert len(said) == 3
     assert said[0].startswith("--print blocks[7]: no stage and no variable of that name has run; there is blocks[")
     assert said[1].startswith("--print grad:nobody.*: ")
+    assert said[2] == "--print grad:blocks[0]: it has run, but no gradient with respect to it was computed"
 
 
 @pytest.mark.parametrize(("numerics", "claim", "count"), [("outputs", "", 1), ("outputs", "# (n,)", 0), ("ops", "", 0)])

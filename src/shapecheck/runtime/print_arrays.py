@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import fnmatch
 import sys
@@ -9,9 +10,8 @@ from collections.abc import Iterator, Sequence
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from shapecheck.evaluate.stages.value_taps import Arrays, Sink
+from shapecheck.evaluate.stages.value_taps import Arrays, HostArray, Sink
 from shapecheck.runtime.numerics import between, bounds, reals
 from shapecheck.runtime.stderr_lock import stderr_lock
 
@@ -21,7 +21,7 @@ _SENT = 5  # numbers that are sent of each array
 def print_sink(title: str, names: Sequence[str], types: Sequence[str]) -> Sink:
     """A sink that prints a line for each array, with its least, greatest and mean value and its norm, to stderr."""
 
-    def receive(shapes: list[tuple[int, ...]], parts: list[np.ndarray[tuple[int, ...], np.dtype[np.generic]]]) -> None:
+    def receive(shapes: list[tuple[int, ...]], parts: list[HostArray]) -> None:
         lines = []
         for index, name in enumerate(names):
             least, most, bad, mean, norm = parts[index * _SENT : (index + 1) * _SENT]
@@ -53,6 +53,7 @@ class PrintGlobs:
     def __init__(self, globs: Sequence[str], flag: str) -> None:
         self._globs, self._flag = tuple(globs), flag
         self._found: set[str] = set()
+        self._passed: set[str] = set()  # patterns of gradients, of which one has come
         self._names: dict[str, None] = {}
 
     def selects(self, names: Sequence[str]) -> tuple[bool, bool]:
@@ -66,10 +67,21 @@ class PrintGlobs:
         gradients = {glob for glob in matching if glob.startswith(_GRADIENT)}
         return matching != gradients, bool(gradients)
 
+    def noting(self, names: Sequence[str], sink: Sink) -> Sink:
+        """The sink for a gradient of what has these names, which notes that one has come."""
+
+        def receive(shapes: list[tuple[int, ...]], parts: list[HostArray]) -> bool | None:
+            self._passed |= {glob for glob in self._globs if _matches(names, glob.removeprefix(_GRADIENT))}
+            return sink.receive(shapes, parts)
+
+        return dataclasses.replace(sink, receive=receive)
+
     def idle(self) -> Iterator[str]:
-        """In words, each pattern that has matched nothing, with the names nearest to it."""
+        """In words, each pattern that has shown nothing, with the names nearest to it if it matches none."""
         for glob in self._globs:
             if glob in self._found:
+                if glob.startswith(_GRADIENT) and glob not in self._passed:
+                    yield f"{self._flag} {glob}: it has run, but no gradient with respect to it was computed"
                 continue
             near = difflib.get_close_matches(glob.removeprefix(_GRADIENT), self._names, n=3)
             hint = f"; there is {', '.join(near)}" if near else ""

@@ -224,7 +224,10 @@ class StageChecks:
             paths = [f" {name}".rstrip() for name in numerics.name_arrays("", value, has_identity).names]
             value = tap(value, (), print_sink(title, paths, [_dtype(array) for array in arrays_in(value)]))
         if gradient:
-            value = tap_gradient(value, lambda leaf: print_sink(f"gradient of {title}", [""], [_dtype(leaf)]))
+            value = tap_gradient(
+                value,
+                lambda leaf: self._prints.noting(names, print_sink(f"gradient of {title}", [""], [_dtype(leaf)])),
+            )
         return value
 
     def _show_value(self, value: object, names: Sequence[str], title: str, page: ShowPage) -> object:
@@ -233,7 +236,9 @@ class StageChecks:
             paths = [f"{names[0]}{name}" for name in numerics.name_arrays("", value, has_identity).names]
             value = tap(value, (), show_sink(page, title, paths))
         if gradient:
-            value = tap_gradient(value, lambda leaf: show_sink(page, title, [f"gradient of {names[0]}"]))
+            value = tap_gradient(
+                value, lambda leaf: self._shows.noting(names, show_sink(page, title, [f"gradient of {names[0]}"]))
+            )
         return value
 
     def _caller(self, frame: FrameType | None) -> str:
