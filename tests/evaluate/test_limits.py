@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 
 import pytest
@@ -26,3 +27,24 @@ def test_it_does_not_wait_without_end() -> None:
 def test_by_the_clock_waiting_counts() -> None:
     with pytest.raises(TimeLimitError), time_limit(0.1):
         time.sleep(20)
+
+
+def test_an_alarm_while_garbage_is_collected_is_neither_printed_nor_lost(capsys: pytest.CaptureFixture[str]) -> None:
+    def collected(phase: str, info: dict[str, int]) -> None:
+        time.sleep(0.3)
+
+    class Held:
+        def __del__(self) -> None:
+            time.sleep(0.3)
+
+    gc.callbacks.append(collected)
+    try:
+        with pytest.raises(TimeLimitError), time_limit(0.1):
+            gc.collect()
+            time.sleep(20)
+    finally:
+        gc.callbacks.remove(collected)
+    with pytest.raises(TimeLimitError), time_limit(0.1):
+        Held()
+        time.sleep(20)
+    assert "ignored" not in capsys.readouterr().err
