@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from shapecheck.model import (
@@ -12,6 +12,7 @@ from shapecheck.model import (
     Claim,
     Evaluation,
     Finding,
+    Frame,
     How,
     Module,
     Problem,
@@ -152,9 +153,30 @@ def _shape_errors(
                 continue
             if failure.requires and " = " not in failure.requires and _says_rank(modules, evaluation, verdicts):
                 continue
+            if _is_wrongly_called(modules, run, failure.frame, verdicts, sure):
+                continue
             key = (failure.frame.path, failure.frame.line)
             found.setdefault(key, failure_finding(evaluation, failure, failure.frame, modules[key[0]].lines))
     return list(found.values())
+
+
+def _is_wrongly_called(
+    modules: Mapping[str, Module],
+    run: Sequence[Evaluation],
+    frame: Frame,
+    verdicts: Verdicts,
+    sure: Container[ClaimKey],
+) -> bool:
+    """Whether the function that an error is in was given there what its own parameters deny: one finding says both."""
+    module = modules[frame.path]
+    return any(
+        key[0] == frame.path
+        and key in sure
+        and any(false.evaluation is each for each in run)
+        and module.scopes[module.claims[key[1]].scope].qualname == frame.function
+        and module.sites[module.claims[key[1]].sites[0]].kind == "param"
+        for key, false in verdicts.bad.items()
+    )
 
 
 def _says_rank(modules: Mapping[str, Module], evaluation: Evaluation, verdicts: Verdicts) -> bool:

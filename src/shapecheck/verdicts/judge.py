@@ -31,6 +31,7 @@ SOME_SIZES = "it holds for some sizes and fails for others: for {holds}, but not
 SOME_VALUES = "it holds on one path, and fails on {fails}, which nothing says is taken"
 OTHER_INTEGERS = "nothing says whether {size} follows from other integers, as the size that it is held against does"
 OTHER_WORDS = "its names are others than those of the argument, and nothing says whether that has an axis of {size}"
+COUNTED_AXES = "an integer counts its axes, and was chosen for the run"
 SOME_INTEGERS = "it holds for some integers of its constructor, and fails for others"
 
 _GIVEN = ("test", "example", "config", "script", "run", SNIPPET)  # origins of arguments that the user wrote
@@ -40,6 +41,8 @@ _UNTOLD = ("dtype", "follows", "part", "callee")  # no news to who reads that a 
 _PARTICULAR = ("tie", "size", "rank")  # assumptions under which a claim was not seen for all sizes
 _LESSER = re.compile(r"min\((?P<one>[^(),]+), (?P<other>[^(),]+)\)")
 _NAMELESS = re.compile(r"dim\d+")  # a size that the function which was evaluated has no name for
+# More than anybody writes down: of `for _ in range(order): y = y[..., None] * x` the integer is none of a size.
+_MOST_AXES = 8
 _LARGEST_STEP = 4  # between a size and one that follows from it
 
 
@@ -247,7 +250,7 @@ def _verdict(
             verdicts.firm.add(key)
         return not bad and any(each.everywhere() and not each.results[key].loose for each in good)
     module = modules[key[0]]
-    counting = (each for each in bad if _counts(each.evaluation) or _ends_there(module, key, each))
+    counting = (each for each in bad if _counts(each, key) or _ends_there(module, key, each))
     shown = [(each, mismatch) for each in counting if (mismatch := each.results[key].bad)]
     stacks = [each for each in shown if is_of_stacks(each[0].assumptions)]
     for _, mismatch in (each for each in shown if each not in stacks):
@@ -258,6 +261,9 @@ def _verdict(
         if mismatch.reason == "dim" and is_written and _is_outside_of_functions(mismatch, shown):
             pairs = shown
         if _is_number_of_parameter(module, key, pairs):
+            continue
+        if isinstance(mismatch.value, ArrayValue) and len(mismatch.value.shape) > _MOST_AXES:
+            verdicts.unknown.setdefault(key, COUNTED_AXES)
             continue
         spec = parse_spec(module.claims[key[1]].spec)
         if mismatch.reason == "dim" and (unused := _unused_source(spec, pairs)):
@@ -271,7 +277,7 @@ def _verdict(
         )
         if proves(
             [
-                without_numbers(each.assumptions) if _owes_no_number(each, m, spec) else each.assumptions
+                _without_harmless(each, m, spec)
                 for each, m in pairs
             ],
             about,
@@ -281,6 +287,12 @@ def _verdict(
     if bad and not all(any(a.kind == "follows" for a in each.assumptions) for each in bad):
         verdicts.unknown.setdefault(key, MADE_UP)
     return None
+
+
+def _without_harmless(each: EvaluationView, mismatch: Mismatch, spec: Spec) -> Sequence[Assumption]:
+    """What an evaluation rests on that may bring about what does not fit: the number of axes owes nothing to sizes."""
+    found = without_numbers(each.assumptions) if _owes_no_number(each, mismatch, spec) else each.assumptions
+    return [a for a in found if a.kind != "size"] if mismatch.reason == "rank" else found
 
 
 def _owes_no_number(each: EvaluationView, mismatch: Mismatch, spec: Spec) -> bool:
@@ -513,9 +525,13 @@ def _strength(assumptions: Sequence[Assumption]) -> int:
     return order.index(weakest(assumptions))
 
 
-def _counts(evaluation: Evaluation) -> bool:
-    """Whether what an evaluation contradicts is contradicted. Sizes which do not even evaluate prove nothing."""
-    if evaluation.status == "ok":
+def _counts(each: EvaluationView, key: ClaimKey) -> bool:
+    """Whether a claim that an evaluation contradicts is contradicted. Sizes which do not even evaluate prove nothing.
+
+    But whatever the sizes are, the number of axes is the same.
+    """
+    evaluation, mismatch = each.evaluation, each.results[key].bad
+    if evaluation.status == "ok" or (mismatch is not None and mismatch.reason == "rank"):
         return True
     # A failure of kind "shape" is one that is reported itself.
     is_known = evaluation.failure is not None and evaluation.failure.kind in ("value", "shape")

@@ -399,7 +399,7 @@ class EntryPhase:
                 if evaluation.origin in ("script", SNIPPET):  # which has sizes of its own, as a test has
                     self.tested |= scopes
                 elif evaluation.status != "failed" and evaluation.origin != PRINTING and _is_sound(evaluation):
-                    self.covered |= scopes
+                    self.covered |= scopes if _is_evidence(evaluation) else scopes & {entry.body}
 
     def _shows_more(self, evaluation: Evaluation) -> bool:
         """Whether it takes a path, or an argument, that nothing more trusted took; that is all that it is asked for."""
@@ -425,6 +425,14 @@ class EntryPhase:
 def _is_sound(evaluation: Evaluation) -> bool:
     """Whether it rests on nothing invented: what contradicts a claim in it is a contradiction."""
     return weakest(evaluation.assumptions) != "invented"
+
+
+def _is_evidence(evaluation: Evaluation) -> bool:
+    """Whether it went to its end, or to an error of the code's own: with other sizes it may be the sizes' fault.
+
+    A function that it called on the way may then be shown by a call of its own.
+    """
+    return evaluation.status == "ok" or evaluation.failure is None or evaluation.failure.kind in ("value", "shape")
 
 
 def _count_sites(plans: Iterable[ModulePlan]) -> int:
