@@ -322,7 +322,8 @@ def _reach(seen: Sequence[Mismatch]) -> str:
     for text, bound in axes:
         found = _LESSER.fullmatch(text)
         for limit, size in (found.group("one", "other"), found.group("other", "one")) if found is not None else ():
-            for name in (name for name, each in bound.items() if each == size and limit.isdigit()):
+            named = [name for name, each in bound.items() if each == size and limit.isdigit()]
+            for name in named if limit not in bound.values() else ():  # an integer that the claim names
                 limits = {text: sizes.get(name, "") for text, sizes in axes if text.isdigit()}
                 longer = all(size.isdigit() and int(size) > int(text) for text, size in limits.items())
                 if len(limits) > 1 and limit in limits and longer:

@@ -105,6 +105,7 @@ class CodeErrors:
 
     def first_error(self, found: SearchResult) -> TrialOutcome | None:
         """The attempt to show for a shape error of the code itself: every untied run raised one, on the same line."""
+        found = _of_even_sizes(found)
         failed = found.failed
         if not failed or self._sizes.nested_open or not self._attempts.complete:
             return None
@@ -319,6 +320,7 @@ class CodeErrors:
 
     def errors(self, found: SearchResult) -> tuple[TrialOutcome, ...]:
         """The runs that show a shape error of the code: it stays on its line, whatever the sizes and inventions are."""
+        found = _of_even_sizes(found)
         error = self.first_error(found)
         if error is None:
             return ()
@@ -327,7 +329,8 @@ class CodeErrors:
         if not error.has_invented() and self._call_spec.constructions == (0,):
             return found.failed[:_LEAST_FAILURES]
         for invention in (ODD, EVEN):
-            varied = dataclasses.replace(error.trial, variant=1, invention=invention)
+            variant = error.trial.variant if error.trial.variant in (DIVISIBLE, DIVISIBLE_TOO) else 1
+            varied = dataclasses.replace(error.trial, variant=variant, invention=invention)
             other = self._attempts.run_if_possible(self._further.with_other_sizes(varied, error))
             if other is None or other.failure is None:
                 return ()
@@ -439,6 +442,19 @@ def _may_blame_callable(outcome: TrialOutcome) -> bool:
     """Whether a loop's body does not give what it is to give, where that body may have been made up."""
     is_structure = outcome.failure is not None and _STRUCTURE.search(outcome.failure.message) is not None
     return is_structure and outcome.has_invented()
+
+
+def _of_even_sizes(found: SearchResult) -> SearchResult:
+    """What failed with sizes whose divisions come out even, if all of that came further than where those of others do not.
+
+    The others say nothing of the code behind: `x.reshape(n // chunk, chunk)` is meant for multiples of chunk.
+    """
+    uneven = [o for o in found.failed if o.failure is not None and says_division(o.failure.message)]
+    even = tuple(o for o in found.failed if o not in uneven)
+    if not uneven or len(even) < _LEAST_FAILURES:
+        return found
+    goes_on = min(o.depth for o in even) > max(o.depth for o in uneven)
+    return dataclasses.replace(found, failed=even) if goes_on else found
 
 
 def _is_shape_error(outcome: TrialOutcome) -> bool:
