@@ -51,11 +51,19 @@ _TAKE_SHAPES = words(
 )
 
 
+# Functions that take one size of their result, by its place and its keyword.
+_TAKE_SIZES = {"linspace": (2, "num"), "logspace": (2, "num"), "eye": (0, "N"), "one_hot": (1, "num_classes")}
+
+
 def _in_shapes(tree: ast.AST) -> Iterator[str]:
     """The names in shapes that the code writes out: in `jnp.zeros((4 * hidden,))`, hidden is a size."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             name = last_name(node.func)
+            if name in _TAKE_SIZES or (name == "arange" and len(node.args) == 1):
+                place, keyword = _TAKE_SIZES.get(name, (0, "stop"))
+                sizes = [*node.args[place : place + 1], *(k.value for k in node.keywords if k.arg == keyword)]
+                yield from (each for size in sizes for part in _factors(size) for each in _names(part))
             if name in _TAKE_SHAPES:
                 values = [*node.args, *(k.value for k in node.keywords if k.arg == "shape")]
                 shapes = [value for value in values if isinstance(value, ast.Tuple | ast.List)]

@@ -25,6 +25,7 @@ from shapecheck.shapes import FixedDim, NamedDim, Spec, parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
 from shapecheck.verdicts.claim_outcome import BoundSize, Mismatch
 from shapecheck.verdicts.evaluation_results import MADE_UP, ClaimKey, Result, ends_at_claim, evaluate
+from shapecheck.verdicts.parameter_dependencies import without_unused
 
 SOME_PATHS = "seen on {seen}: {missing} never ran"
 SOME_SIZES = "it holds for some sizes and fails for others: for {holds}, but not for {fails}"
@@ -276,10 +277,7 @@ def _verdict(
             "dim" if mismatch.reason == "dim" and not is_written else "dtype" if mismatch.reason == "dtype" else about
         )
         if proves(
-            [
-                _without_harmless(each, m, spec)
-                for each, m in pairs
-            ],
+            [_without_harmless(module, module.claims[key[1]], each, m) for each, m in pairs],
             about,
         ):
             surest, shows = min(pairs, key=lambda pair: _strength(pair[0].assumptions))
@@ -289,10 +287,15 @@ def _verdict(
     return None
 
 
-def _without_harmless(each: EvaluationView, mismatch: Mismatch, spec: Spec) -> Sequence[Assumption]:
+def _without_harmless(module: Module, claim: Claim, each: EvaluationView, mismatch: Mismatch) -> Sequence[Assumption]:
     """What an evaluation rests on that may bring about what does not fit: the number of axes owes nothing to sizes."""
-    found = without_numbers(each.assumptions) if _owes_no_number(each, mismatch, spec) else each.assumptions
-    return [a for a in found if a.kind != "size"] if mismatch.reason == "rank" else found
+    owes_none = _owes_no_number(each, mismatch, parse_spec(claim.spec))
+    found: Sequence[Assumption] = without_numbers(each.assumptions) if owes_none else each.assumptions
+    if mismatch.reason == "rank":
+        found = [a for a in found if a.kind != "size"]
+    if each.evaluation.origin == "function" and mismatch.call.caller is None:
+        found = without_unused(found, module, claim, [bound.source for bound in mismatch.bound])
+    return found
 
 
 def _owes_no_number(each: EvaluationView, mismatch: Mismatch, spec: Spec) -> bool:

@@ -19,7 +19,7 @@ from shapecheck.evaluate.inputs.trials.choices import (
     is_value_key,
     one_key,
 )
-from shapecheck.evaluate.inputs.trials.size_assignment import DIVISIBLE, SQUARES, Substitution
+from shapecheck.evaluate.inputs.trials.size_assignment import DIVISIBLE, DIVISIBLE_TOO, SQUARES, Substitution
 from shapecheck.evaluate.inputs.trials.ties import Tie
 from shapecheck.evaluate.inputs.trials.trial import CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts

@@ -8,7 +8,7 @@ to run, and on what; its `init` is evaluated, and the function runs again with w
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from dataclasses import dataclass
 from types import FrameType, FunctionType
 from typing import Any
@@ -21,8 +21,15 @@ from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.probes.vmap_axes import mapped_axes
 from shapecheck.model import Assumption
 
+_OF_ARRAYS = (TypeError, ValueError)  # what JAX raises of shapes that do not fit
 _DEEPEST = 3  # containers around variables, as `{"params": params}` is
 _UPDATED = 2  # what an optimizer's update takes at least: gradients and its state
+
+
+class Use:
+    """Whether code has looked into variables that are not made yet, or into a part of them."""
+
+    seen = False
 
 
 class LaterVariables(dict[str, object]):
@@ -31,26 +38,49 @@ class LaterVariables(dict[str, object]):
     A pytree without leaves, so that it goes wherever variables go.
     """
 
-    def __init__(self, name: str, path: tuple[str, ...] = ()) -> None:
+    def __init__(self, name: str, path: tuple[str, ...] = (), use: Use | None = None) -> None:
         super().__init__()
         self.name, self.path = name, path
+        self.use = use or Use()
 
     def __missing__(self, key: str) -> LaterVariables:
         """The part that is yet to be made; asking for it changes nothing."""
-        return LaterVariables(self.name, (*self.path, key))
+        return LaterVariables(self.name, (*self.path, key), self._used().use)
+
+    def __iter__(self) -> Iterator[str]:
+        return super(LaterVariables, self._used()).__iter__()
+
+    def __len__(self) -> int:
+        return super(LaterVariables, self._used()).__len__()
+
+    def keys(self) -> KeysView[str]:
+        """As of any dict."""
+        return super(LaterVariables, self._used()).keys()
+
+    def values(self) -> ValuesView[object]:
+        """As of any dict."""
+        return super(LaterVariables, self._used()).values()
+
+    def items(self) -> ItemsView[str, object]:
+        """As of any dict."""
+        return super(LaterVariables, self._used()).items()
+
+    def _used(self) -> LaterVariables:
+        self.use.seen = True
+        return self
 
 
-_Place = tuple[str, tuple[str, ...], tuple[str, ...]]
+_Place = tuple[str, tuple[str, ...], tuple[str, ...], Use]
 
 
 def _flatten(variables: LaterVariables) -> tuple[list[object], _Place]:
-    keys = tuple(sorted(variables, key=str))
-    return [variables[key] for key in keys], (variables.name, variables.path, keys)
+    keys = tuple(sorted(dict.__iter__(variables), key=str))  # JAX looks for leaves alone
+    return [variables[key] for key in keys], (variables.name, variables.path, keys, variables.use)
 
 
 def _unflatten(place: _Place, children: Sequence[object]) -> LaterVariables:
-    name, path, keys = place
-    found = LaterVariables(name, path)
+    name, path, keys, use = place
+    found = LaterVariables(name, path, use)
     found.update(zip(keys, children, strict=True))
     return found
 
@@ -209,8 +239,11 @@ def with_given(value: object) -> object:
 def make_more(arguments: Mapping[str, LaterArgument], error: BaseException | None) -> bool:
     """Whether there is more of them for another run than in one that has ended so, with an `error` or without.
 
-    Raises why those cannot be made that are missing still.
+    Raises why those cannot be made that are missing still, unless the run ended before anything looked at them.
     """
+    untouched = all(isinstance(each.given, LaterVariables) and not each.given.use.seen for each in arguments.values())
+    if untouched and isinstance(error, _OF_ARRAYS):
+        return False
     found = error is not None and make_later(arguments, error)
     if not found:  # what nobody has asked for is not there
         closed = [each.close() for each in arguments.values()]

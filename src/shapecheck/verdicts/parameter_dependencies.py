@@ -1,0 +1,189 @@
+"""On which parameters of its function a claimed value depends, as its source tells: what is made up for others is no matter.
+
+In `interpolate(model, params, a, b, steps)` the value of `jnp.linspace(0, 1, steps)` owes nothing to a made-up model.
+Dependence is that of data and of the conditions around, whatever the order of statements; what calls of other functions
+give depends on their arguments.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+
+from shapecheck.model import Assumption, Claim, Module, Position
+
+_WORD = re.compile(r"[^\W\d]\w*")
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_ENDS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
+_BLOCKS = (ast.If, ast.While, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith, ast.Match, ast.Try)
+
+
+def without_unused(
+    assumptions: Sequence[Assumption], module: Module, claim: Claim, sources: Iterable[str]
+) -> Sequence[Assumption]:
+    """The assumptions, apart from what was made up for parameters on which a claim and its value do not depend.
+
+    The `sources` are what binds its names.
+    """
+    scope = module.scopes[claim.scope]
+    if scope.kind != "function" or not any(each.provenance == "invented" for each in assumptions):
+        return assumptions
+    needed = _needed(module, claim, {word for text in sources for word in _WORD.findall(text)})
+    if needed is None:
+        return assumptions
+    unused = {each for each in scope.parameters if each not in needed}
+    return [each for each in assumptions if each.kind == "tie" or _root(each.subject) not in unused]
+
+
+def _root(subject: str) -> str:
+    """`model` of `model.width`, `batch` of `batch['x']`."""
+    return subject.partition(".")[0].partition("[")[0]
+
+
+def _needed(module: Module, claim: Claim, start: set[str]) -> frozenset[str] | None:
+    """The names in the function that the value may depend on, or one of those to start with; None if nobody can tell."""
+    position = module.scopes[claim.scope].position
+    function = _functions(module.lines).get((position.line, position.column)) if position is not None else None
+    if function is None:
+        return None
+    found = {*start, *_WORD.findall(claim.spec)}
+    for site in (module.sites[each] for each in claim.sites):
+        if site.scope != claim.scope:
+            return None
+        if site.kind == "return":
+            found |= _names(*(node for node in _inside(function) if isinstance(node, ast.Return)))
+        elif site.kind == "value" and site.position is not None:
+            nodes = [node for node in ast.walk(function) if _stands_at(node, site.position)]
+            if not nodes:
+                return None
+            found |= _names(*nodes) | _conditions(function, nodes[0])
+        elif site.kind in ("name", "param"):
+            found.add(site.name.partition(".")[0])
+        else:
+            return None
+    return _closure(function, found)
+
+
+def _closure(function: _Function, start: set[str]) -> frozenset[str]:
+    direct, always = _dependencies(function)
+    found, todo = set[str](), [*start, *always]
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found.add(name)
+            todo += direct.get(name, ())
+    return frozenset(found)
+
+
+def _dependencies(function: _Function) -> tuple[Mapping[str, set[str]], set[str]]:
+    """For each variable the names that it is made of; and the names that decide which statements run at all."""
+    direct: dict[str, set[str]] = {}
+    always: set[str] = set()
+    parameters = _names_of_parameters(function)
+    for node in ast.walk(function):
+        if isinstance(node, (*_Function.__args__, ast.Lambda)) and node is not function:
+            for name in _names_of_parameters(node):  # who calls it, and with what, is not looked into
+                direct.setdefault(name, set()).update(parameters)
+            if not isinstance(node, ast.Lambda):
+                direct.setdefault(node.name, set()).update(_names(node))
+        elif isinstance(node, ast.If | ast.While) and any(isinstance(each, _ENDS) for each in ast.walk(node)):
+            always |= _names(node.test)
+        for bound, made_of in _bindings(node):
+            direct.setdefault(bound, set()).update(_names(made_of))
+    for node in ast.walk(function):
+        if isinstance(node, _BLOCKS):  # what is bound inside depends on what it is inside of
+            tests = _names(*_heads(node))
+            for inner in ast.walk(node):
+                for bound, _ in _bindings(inner):
+                    direct.setdefault(bound, set()).update(tests)
+    return direct, always
+
+
+def _bindings(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    """The variables that a node binds or changes, each with what it is made of."""
+    if isinstance(node, ast.Assign):
+        yield from ((name, node.value) for target in node.targets for name in _names(target))
+        yield from ((name, target) for target in node.targets for name in _roots(target))
+    elif isinstance(node, ast.AugAssign | ast.AnnAssign | ast.NamedExpr) and node.value is not None:
+        yield from ((name, node.value) for name in _names(node.target))
+    elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
+        yield from ((name, node.iter) for name in _names(node.target))
+    elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+        yield from ((name, node.context_expr) for name in _names(node.optional_vars))
+    elif isinstance(node, ast.Call):  # `found.append(x)`, `np.add.at(total, i, x)`: it may change what it is given
+        holders = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+        changed = {name for each in (*holders, *node.args) for name in _roots(each)}
+        yield from ((name, node) for name in changed)
+    elif isinstance(node, ast.match_case):
+        yield from ((name, node) for name in _captured(node.pattern))
+
+
+def _roots(node: ast.AST) -> Iterator[str]:
+    """The variable that an attribute or an item is one of."""
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Starred):
+        node = node.value
+    if isinstance(node, ast.Name):
+        yield node.id
+
+
+def _captured(pattern: ast.pattern) -> Iterator[str]:
+    for node in ast.walk(pattern):
+        name = getattr(node, "name", None) or getattr(node, "rest", None)
+        if isinstance(name, str):
+            yield name
+
+
+def _conditions(function: _Function, node: ast.AST) -> set[str]:
+    """The names in the heads of the blocks that a node stands in."""
+    around = [each for each in ast.walk(function) if isinstance(each, _BLOCKS) and node in ast.walk(each)]
+    return _names(*(head for each in around for head in _heads(each)))
+
+
+def _heads(block: ast.AST) -> Iterator[ast.AST]:
+    for name in ("test", "iter", "subject"):
+        if isinstance(head := getattr(block, name, None), ast.AST):
+            yield head
+    yield from (item.context_expr for item in getattr(block, "items", ()))
+
+
+def _names(*nodes: ast.AST) -> set[str]:
+    return {each.id for node in nodes for each in ast.walk(node) if isinstance(each, ast.Name)}
+
+
+def _names_of_parameters(function: ast.AST) -> set[str]:
+    return (
+        {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        else set()
+    )
+
+
+def _inside(function: _Function) -> Iterator[ast.AST]:
+    """The nodes of a function, without those of functions inside."""
+    todo: list[ast.AST] = [*function.body]
+    while todo:
+        node = todo.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            todo += ast.iter_child_nodes(node)
+
+
+def _stands_at(node: ast.AST, position: Position) -> bool:
+    return isinstance(node, ast.expr) and (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset) == (
+        position.line,
+        position.column,
+        position.end_line,
+        position.end_column,
+    )
+
+
+@lru_cache(maxsize=8)
+def _functions(lines: tuple[str, ...]) -> Mapping[tuple[int, int], _Function]:
+    try:
+        tree = ast.parse("\n".join(lines))
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return {(node.lineno, node.col_offset): node for node in nodes}
