@@ -294,7 +294,12 @@ def _without_harmless(module: Module, claim: Claim, each: EvaluationView, mismat
     if mismatch.reason == "rank":
         found = [a for a in found if a.kind != "size"]
     if each.evaluation.origin == "function" and mismatch.call.caller is None:
-        found = without_unused(found, module, claim, [bound.source for bound in mismatch.bound])
+        known = [
+            module.claims[index]
+            for (path, index), result in each.results.items()
+            if path == module.path and result.good and result.bad is None and module.claims[index].sure
+        ]
+        found = without_unused(found, module, claim, [bound.source for bound in mismatch.bound], known)
     return found
 
 

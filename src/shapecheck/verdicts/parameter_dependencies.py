@@ -1,14 +1,16 @@
-"""On which parameters of its function a claimed value depends, as its source tells: what is made up for others is no matter.
+"""On which parameters of its function a claimed value depends: what is made up for the others is no matter.
 
 In `interpolate(model, params, a, b, steps)` the value of `jnp.linspace(0, 1, steps)` owes nothing to a made-up model.
 Dependence is that of data and of the conditions around, whatever the order of statements; what calls of other functions
-give depends on their arguments.
+give depends on their arguments. It ends at variables of which another claim holds: below `err = y - pred  # (n, d)` it
+is no matter of what shape y was made, as that claim, or the one below, is false.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
@@ -21,18 +23,23 @@ _BLOCKS = (ast.If, ast.While, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith, as
 
 
 def without_unused(
-    assumptions: Sequence[Assumption], module: Module, claim: Claim, sources: Iterable[str]
+    assumptions: Sequence[Assumption], module: Module, claim: Claim, sources: Iterable[str], known: Iterable[Claim]
 ) -> Sequence[Assumption]:
     """The assumptions, apart from what was made up for parameters on which a claim and its value do not depend.
 
-    The `sources` are what binds its names.
+    The `sources` are what binds its names; the `known` claims hold.
     """
     scope = module.scopes[claim.scope]
     if scope.kind != "function" or not any(each.provenance == "invented" for each in assumptions):
         return assumptions
-    needed = _needed(module, claim, {word for text in sources for word in _WORD.findall(text)})
-    if needed is None:
+    position = scope.position
+    function = _functions(module.lines).get((position.line, position.column)) if position is not None else None
+    start = _start(function, module, claim) if function is not None else None
+    if function is None or start is None:
         return assumptions
+    start |= {word for text in (*sources, claim.spec) for word in _WORD.findall(text)}
+    ends = {each.target for each in known if each.scope == claim.scope and each is not claim and not each.select}
+    needed = _closure(function, start, ends & _bound_once(function))
     unused = {each for each in scope.parameters if each not in needed}
     return [each for each in assumptions if each.kind == "tie" or _root(each.subject) not in unused]
 
@@ -42,13 +49,9 @@ def _root(subject: str) -> str:
     return subject.partition(".")[0].partition("[")[0]
 
 
-def _needed(module: Module, claim: Claim, start: set[str]) -> frozenset[str] | None:
-    """The names in the function that the value may depend on, or one of those to start with; None if nobody can tell."""
-    position = module.scopes[claim.scope].position
-    function = _functions(module.lines).get((position.line, position.column)) if position is not None else None
-    if function is None:
-        return None
-    found = {*start, *_WORD.findall(claim.spec)}
+def _start(function: _Function, module: Module, claim: Claim) -> set[str] | None:
+    """The names that the claimed value is made of at once; None if nobody can tell."""
+    found: set[str] = set()
     for site in (module.sites[each] for each in claim.sites):
         if site.scope != claim.scope:
             return None
@@ -59,24 +62,35 @@ def _needed(module: Module, claim: Claim, start: set[str]) -> frozenset[str] | N
             if not nodes:
                 return None
             found |= _names(*nodes) | _conditions(function, nodes[0])
-        elif site.kind in ("name", "param"):
-            found.add(site.name.partition(".")[0])
+        elif site.kind == "name":
+            name = site.name.partition(".")[0]
+            found |= _dependencies(function)[0].get(name, {name})
+        elif site.kind == "param":
+            found.add(site.name)
         else:
             return None
-    return _closure(function, found)
+    return found
 
 
-def _closure(function: _Function, start: set[str]) -> frozenset[str]:
+def _closure(function: _Function, start: set[str], ends: set[str]) -> frozenset[str]:
+    """All names that these depend on, by any number of steps; what the `ends` depend on is no matter."""
     direct, always = _dependencies(function)
     found, todo = set[str](), [*start, *always]
     while todo:
         name = todo.pop()
         if name not in found:
             found.add(name)
-            todo += direct.get(name, ())
+            todo += direct.get(name, ()) if name not in ends else ()
     return frozenset(found)
 
 
+def _bound_once(function: _Function) -> set[str]:
+    """The variables that one statement binds, and nothing changes."""
+    count = Counter(bound for node in ast.walk(function) for bound, _ in _bindings(node))
+    return {name for name, times in count.items() if times == 1} - _names_of_parameters(function)
+
+
+@lru_cache(maxsize=32)
 def _dependencies(function: _Function) -> tuple[Mapping[str, set[str]], set[str]]:
     """For each variable the names that it is made of; and the names that decide which statements run at all."""
     direct: dict[str, set[str]] = {}
@@ -104,18 +118,18 @@ def _dependencies(function: _Function) -> tuple[Mapping[str, set[str]], set[str]
 def _bindings(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     """The variables that a node binds or changes, each with what it is made of."""
     if isinstance(node, ast.Assign):
-        yield from ((name, node.value) for target in node.targets for name in _names(target))
-        yield from ((name, target) for target in node.targets for name in _roots(target))
+        yield from ((name, node) for target in node.targets for name in _names(target))  # of `x[i] = y` on i as well
     elif isinstance(node, ast.AugAssign | ast.AnnAssign | ast.NamedExpr) and node.value is not None:
         yield from ((name, node.value) for name in _names(node.target))
     elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
         yield from ((name, node.iter) for name in _names(node.target))
     elif isinstance(node, ast.withitem) and node.optional_vars is not None:
         yield from ((name, node.context_expr) for name in _names(node.optional_vars))
-    elif isinstance(node, ast.Call):  # `found.append(x)`, `np.add.at(total, i, x)`: it may change what it is given
-        holders = [node.func.value] if isinstance(node.func, ast.Attribute) else []
-        changed = {name for each in (*holders, *node.args) for name in _roots(each)}
-        yield from ((name, node) for name in changed)
+    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):  # `found.append(x)`, `fill(table, x)`
+        call = node.value
+        holders = [call.func.value] if isinstance(call.func, ast.Attribute) else []
+        changed = {name for each in (*holders, *call.args) for name in _roots(each)}
+        yield from ((name, call) for name in changed)
     elif isinstance(node, ast.match_case):
         yield from ((name, node) for name in _captured(node.pattern))
 

@@ -445,7 +445,7 @@ def _may_blame_callable(outcome: TrialOutcome) -> bool:
 
 
 def _of_even_sizes(found: SearchResult) -> SearchResult:
-    """What failed with sizes whose divisions come out even, if all of that came further than where those of others do not.
+    """What failed with sizes whose divisions come out even, if all of it came further than where others do not.
 
     The others say nothing of the code behind: `x.reshape(n // chunk, chunk)` is meant for multiples of chunk.
     """
