@@ -30,6 +30,14 @@ _SELDOM = re.compile(
     re.IGNORECASE,
 )
 _CONDITIONS = re.compile(r"\b(?:if|when|unless|otherwise|whenever|depending|or)\b", re.IGNORECASE)
+_OR = re.compile(r"\bor\b", re.IGNORECASE)
+# What a shape may be else; "queries or keys" are no shapes.
+_OR_OF_SHAPE = re.compile(
+    r"\bor\b\s+(?:[\w-]+\s+){0,3}?(?:[`'\"]*[(\[]|\d|\S+\.shape\b|(?-i:[A-Z]{3,}\b)|scalars?\b|floats?\b|ints?\b|numbers?\b|shapes?\b|lists?\b|tuples?\b"
+    r"|vectors?\b|matri(?:x|ces)\b|arrays?\b|tensors?\b|callable|functions?\b|more\b|less\b|fewer\b|higher\b|lower\b|larger\b"
+    r"|any\b|empty\b|single\b|one\b|none\b)",
+    re.IGNORECASE,
+)
 _CONTAINER = re.compile(
     r"\b(?:lists?|tuples?|dict\w*|pytrees?|pairs?|(?:sequences?|trees?|iterables?|collections?|mappings?|sets?)\s+of"
     r"(?!\s+(?:the\s+)?(?:shape|size|length|dim|dimension|rank|type|dtype)s?\b))\b",
@@ -496,7 +504,7 @@ def _of_value(
     alternatives = len(segments) > 1 or segments[0].alternatives
     if _SPOILERS.search(before) or _CONDITIONS.search(before):
         return
-    if not alternatives and _CONDITIONS.search(after.partition(",")[0]):
+    if not alternatives and _may_be_else(after.partition(",")[0]):
         return
     container = _CONTAINER.search(text[: segments[0].shapes[0].start]) is not None
     known = part in elements or (bool(part) and (_is_quoted(text, part) or _is_entry(text, part)))
@@ -512,6 +520,11 @@ def _of_value(
     for segment in segments:
         for bracket in segment.shapes:
             yield DescribedShape(bracket, plainly and not _SPOILERS.search(after), container and not part, part)
+
+
+def _may_be_else(after: str) -> bool:
+    """Whether what follows a shape says that it is another one at times."""
+    return _CONDITIONS.search(_OR.sub(" ", after)) is not None or _OR_OF_SHAPE.search(after) is not None
 
 
 def _is_marked(segment: Segment) -> bool:

@@ -288,19 +288,32 @@ def _verdict(
 
 
 def _without_harmless(module: Module, claim: Claim, each: EvaluationView, mismatch: Mismatch) -> Sequence[Assumption]:
-    """What an evaluation rests on that may bring about what does not fit: the number of axes owes nothing to sizes."""
+    """What an evaluation rests on that may bring about what does not fit.
+
+    The number of axes owes nothing to sizes that were made up, nor does one of the call's own, for which its claims or
+    its integers have a name.
+    """
     owes_none = _owes_no_number(each, mismatch, parse_spec(claim.spec))
     found: Sequence[Assumption] = without_numbers(each.assumptions) if owes_none else each.assumptions
-    if mismatch.reason == "rank":
+    if mismatch.reason == "rank" or _is_of_named_sizes(each, mismatch):
         found = [a for a in found if a.kind != "size"]
     if each.evaluation.origin == "function" and mismatch.call.caller is None:
         known = [
             module.claims[index]
             for (path, index), result in each.results.items()
-            if path == module.path and result.good and result.bad is None and module.claims[index].sure
+            if path == module.path and result.good and result.bad is None and not result.loose
         ]
         found = without_unused(found, module, claim, [bound.source for bound in mismatch.bound], known)
     return found
+
+
+def _is_of_named_sizes(each: EvaluationView, mismatch: Mismatch) -> bool:
+    """Whether the size that does not fit, and all that its names mean, are those of the call and of nothing made up."""
+    made = {a.value for a in each.assumptions if a.kind == "size"}
+    named = {text for pair in each.evaluation.sizes for text in pair}
+    bound = {each.size for each in mismatch.bound}
+    at_fault = _size_at_fault(mismatch)
+    return mismatch.reason == "dim" and at_fault in named | bound and not ({at_fault} | bound) & made
 
 
 def _owes_no_number(each: EvaluationView, mismatch: Mismatch, spec: Spec) -> bool:
