@@ -27,9 +27,13 @@ _UPDATED = 2  # what an optimizer's update takes at least: gradients and its sta
 
 
 class Use:
-    """Whether code has looked into variables that are not made yet, or into a part of them."""
+    """Whether code has looked into variables that are not made yet, or into a part of them.
 
-    seen = False
+    What takes them apart and puts them together again, as the transformations of JAX do, has not.
+    """
+
+    def __init__(self) -> None:
+        self.seen, self.apart = False, 0
 
 
 class LaterVariables(dict[str, object]):
@@ -74,13 +78,15 @@ _Place = tuple[str, tuple[str, ...], tuple[str, ...], Use]
 
 
 def _flatten(variables: LaterVariables) -> tuple[list[object], _Place]:
-    keys = tuple(sorted(dict.__iter__(variables), key=str))  # JAX looks for leaves alone
+    keys = tuple(sorted(dict.__iter__(variables), key=str))
+    variables.use.apart += 1
     return [variables[key] for key in keys], (variables.name, variables.path, keys, variables.use)
 
 
 def _unflatten(place: _Place, children: Sequence[object]) -> LaterVariables:
     name, path, keys, use = place
     found = LaterVariables(name, path, use)
+    use.apart -= 1
     found.update(zip(keys, children, strict=True))
     return found
 
@@ -104,6 +110,12 @@ class LaterArgument:
     def is_made(self) -> bool:
         """Whether all of it is made that a model has asked for."""
         return not isinstance(self.given, LaterVariables)
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether nothing of it is made, and no code has looked for any."""
+        given = self.given
+        return isinstance(given, LaterVariables) and not (given.use.seen or given.use.apart > 0)
 
     def take(self, other: LaterArgument) -> None:
         """Have what another one has, which was made for the same call before."""
@@ -241,8 +253,7 @@ def make_more(arguments: Mapping[str, LaterArgument], error: BaseException | Non
 
     Raises why those cannot be made that are missing still, unless the run ended before anything looked at them.
     """
-    untouched = all(isinstance(each.given, LaterVariables) and not each.given.use.seen for each in arguments.values())
-    if untouched and isinstance(error, _OF_ARRAYS):
+    if isinstance(error, _OF_ARRAYS) and all(each.is_untouched for each in arguments.values()):
         return False
     found = error is not None and make_later(arguments, error)
     if not found:  # what nobody has asked for is not there
