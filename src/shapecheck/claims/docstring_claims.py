@@ -171,19 +171,12 @@ class DocstringReader:
         count = _result_count(node)
         names = _returned_names(node) if count > 1 else ()
         shapes = read_shapes(" " * begin + first, (), is_return=True, known=self.readable, count=count, returned=names)
-        for each in shapes[:1] if count <= 1 else shapes:
-            if count > 1 and each.result is None:
-                continue  # nobody says which of the results it is
-            way: tuple[Selector, ...] = ("leaves",) if each.leaves else ()
-            yield self._claim(
-                text,
-                each,
-                scope,
-                "the returned value",
-                place,
-                way if each.result is None else (each.result, *way),
-                None,
-            )
+        if count > 1:  # nobody says else which of the results it is
+            shapes = [each for each in shapes if each.result is not None]
+        for each in shapes if count > 1 else shapes[:1]:
+            way: tuple[Selector, ...] = () if each.result is None else (each.result,)
+            select = (*way, "leaves") if each.leaves else way
+            yield self._claim(text, each, scope, "the returned value", place, select, None)
 
     def _names(self, scope: int, node: Function | ast.ClassDef) -> frozenset[str]:
         """The parameters of a function, or the fields of a class and the parameters of its constructor."""

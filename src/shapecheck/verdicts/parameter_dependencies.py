@@ -18,6 +18,7 @@ from shapecheck.model import Assumption, Claim, Module, Position
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _ENDS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 _BLOCKS = (ast.If, ast.While, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith, ast.Match, ast.Try)
 
@@ -97,7 +98,7 @@ def _dependencies(function: _Function) -> tuple[Mapping[str, set[str]], set[str]
     always: set[str] = set()
     parameters = _names_of_parameters(function)
     for node in ast.walk(function):
-        if isinstance(node, (*_Function.__args__, ast.Lambda)) and node is not function:
+        if isinstance(node, _FUNCTIONS) and node is not function:
             for name in _names_of_parameters(node):  # who calls it, and with what, is not looked into
                 direct.setdefault(name, set()).update(parameters)
             if not isinstance(node, ast.Lambda):
@@ -167,11 +168,9 @@ def _names(*nodes: ast.AST) -> set[str]:
 
 
 def _names_of_parameters(function: ast.AST) -> set[str]:
-    return (
-        {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        else set()
-    )
+    if not isinstance(function, _FUNCTIONS):
+        return set()
+    return {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
 
 
 def _inside(function: _Function) -> Iterator[ast.AST]:
@@ -180,7 +179,7 @@ def _inside(function: _Function) -> Iterator[ast.AST]:
     while todo:
         node = todo.pop()
         yield node
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+        if not isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
             todo += ast.iter_child_nodes(node)
 
 

@@ -95,7 +95,7 @@ def annotation_of(function: Callable[..., object], name: str, raw: object) -> ob
         for cls in function.__mro__:
             init = vars(cls).get("__init__")
             of_init = own_annotations(init) if init is not None else {}
-            if of_init.get(name) not in _SILENT:
+            if init is not None and of_init.get(name) not in _SILENT:
                 found = annotation_of(init, name, of_init[name])
                 # Of a field with a converter Equinox writes what the converter takes into the constructor, too.
                 own = annotation_of_field(cls, name) if holds_plain_array(found) else MISSING

@@ -8,7 +8,8 @@ to run, and on what; its `init` is evaluated, and the function runs again with w
 from __future__ import annotations
 
 import itertools
-from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
+from _collections_abc import dict_items, dict_keys, dict_values  # as the type stubs of dict have them
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FrameType, FunctionType
 from typing import Any
@@ -57,15 +58,15 @@ class LaterVariables(dict[str, object]):
     def __len__(self) -> int:
         return super(LaterVariables, self._used()).__len__()
 
-    def keys(self) -> KeysView[str]:
+    def keys(self) -> dict_keys[str, object]:
         """As of any dict."""
         return super(LaterVariables, self._used()).keys()
 
-    def values(self) -> ValuesView[object]:
+    def values(self) -> dict_values[str, object]:
         """As of any dict."""
         return super(LaterVariables, self._used()).values()
 
-    def items(self) -> ItemsView[str, object]:
+    def items(self) -> dict_items[str, object]:
         """As of any dict."""
         return super(LaterVariables, self._used()).items()
 
