@@ -31,8 +31,12 @@ def displacements(pos, box):
     return pos[:, None] - pos[None] - box
 
 def moved(pos, box):
-    step = pos - box  # (N, 3)
+    step = pos - box
     return step.sum(0)  # (N,) ~unreached
+
+def claimed(pos, box):
+    step = pos - box  # (N, 3)
+    return step.sum(0)  # (N,) ~SC201
 
 def lengths(dr):
     return jnp.sqrt(jnp.sum(dr**2, axis=-1))  # (N, N)

@@ -8,11 +8,10 @@ to run, and on what; its `init` is evaluated, and the function runs again with w
 from __future__ import annotations
 
 import itertools
-from _collections_abc import dict_items, dict_keys, dict_values  # as the type stubs of dict have them
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FrameType, FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 
@@ -21,6 +20,9 @@ from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall, build
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.probes.vmap_axes import mapped_axes
 from shapecheck.model import Assumption
+
+if TYPE_CHECKING:  # what the type stubs of dict name
+    from _collections_abc import dict_items, dict_keys, dict_values
 
 _OF_ARRAYS = (TypeError, ValueError)  # what JAX raises of shapes that do not fit
 _DEEPEST = 3  # containers around variables, as `{"params": params}` is
