@@ -32,7 +32,7 @@ def displacements(pos, box):
 
 def moved(pos, box):
     step = pos - box
-    return step.sum(0)  # (N,) ~unreached
+    return step.sum(0)  # (N, 3) ~unreached
 
 def claimed(pos, box):
     step = pos - box  # (N, 3)
@@ -291,6 +291,37 @@ class Turned(eqx.Module):
     def __call__(self, x):
         y = self.dense(x)  # (t, d_model)
         return y.T  # (t, d_model) ~SC201
+""",
+    # what a model is given that nobody annotates is what the one class takes that can be called so
+    "called_models.py": """
+import equinox as eqx
+
+class Pool(eqx.Module):
+    w: jax.Array
+
+    def __init__(self, d_in: int, n_out: int):
+        self.w = jnp.ones((d_in, n_out))
+
+    def __call__(self, bag, mask):
+        \"\"\"bag: (n_s, d_in). mask: (n_s,). Returns: (n_out,)\"\"\"
+        return (bag * mask[:, None]).sum(0) @ self.w
+
+def loss(model, bags, masks):
+    pooled = jax.vmap(model)(bags, masks)  # (batch, n_out)
+    return pooled.sum(axis=-1)  # (n_out,) ~SC201
+
+@eqx.filter_jit
+def train_step(model, bags, masks):
+    def total(m):
+        pooled = jax.vmap(m)(bags, masks)  # (batch, n_out)
+        return pooled.sum()
+    return eqx.filter_value_and_grad(total)(model)
+""",
+    # of what is mapped over nobody knows a shape; it is not None
+    "mapped.py": """
+def loss(model, bags):
+    logits = jax.vmap(model)(bags)  # (batch, n_out) ~unreached
+    return logits.sum()
 """,
 }
 

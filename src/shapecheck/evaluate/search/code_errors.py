@@ -42,7 +42,10 @@ _HOLDS_NOTHING = re.compile(
 # A size below 0 is about which of two numbers is larger, where sizes that are made up have an order that nobody gave
 # them, or about a module's variable that stands at -1 until a call sets it.
 _IS_NEGATIVE = re.compile(r"must have every element be nonnegative|negative dimensions|greater than or equal to zero")
+# What is mapped was made up as None, or as variables with nothing in them.
+_HAS_NO_ARRAY = re.compile(r"at least one argument containing an array")
 _NUMBERS = re.compile(r"\d+")
+_OF_WHAT_WAS_MADE = (_IS_NEGATIVE, _HAS_NO_ARRAY)
 _SQUEEZED = re.compile(r"size not equal to one, got shape=\(([\d, ]*)\) and dimensions=\(([\d, ]*)\)")
 # A message that names a dtype, if only that of an array whose shape does not fit; and one that is about dtypes alone,
 # as those of a loop before and after a turn.
@@ -115,7 +118,7 @@ class CodeErrors:
             return None
         if self._call_spec.open_ranks and (not self.persists or any(o.has_made_values() for o in failed)):
             return None
-        if any(o.failure is not None and _IS_NEGATIVE.search(o.failure.message) for o in failed):
+        if any(pattern.search(o.failure.message) for o in failed if o.failure for pattern in _OF_WHAT_WAS_MADE):
             return None
         if any(map(self._is_of_nothing, failed)) or self._is_next_to_open(failed[0]) or self._squeezes_open(failed[0]):
             return None

@@ -11,7 +11,7 @@ import inspect
 import types
 from collections.abc import Callable, Iterator, Mapping
 
-from shapecheck.evaluate.inputs.facts.body_facts import ARRAY_ATTRIBUTES
+from shapecheck.evaluate.inputs.facts.body_facts import ARRAY_ATTRIBUTES, ARRAY_METHODS
 from shapecheck.evaluate.inputs.facts.handed_arguments import called_function
 from shapecheck.evaluate.inputs.facts.handed_parts import function_parts
 from shapecheck.evaluate.inputs.facts.parameter_facts import named_value
@@ -23,7 +23,7 @@ Reads = dict[str, "Reads"]
 
 _Path = tuple[str, ...]
 _DEPTH = 5  # functions and classes that hand it on to each other
-_OF_ARRAYS = ARRAY_ATTRIBUTES - {"dtype"}  # which settings have, too
+_OF_ARRAYS = ARRAY_ATTRIBUTES - {"dtype"} | {f"{name}()" for name in ARRAY_METHODS}  # settings have a dtype, too
 _OF_TABLES = frozenset({"keys", "values", "items", "update", "copy", "pop", "to_dict", "setdefault"})
 
 
@@ -123,7 +123,9 @@ class _FunctionReads:
             return self._path(self._variables[node.id], depth - 1)
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
             is_tables = node.attr in _OF_TABLES and id(node) in self._called  # `cfg.items()`, and no field `f.items`
-            return None if is_tables else self._inner(node.value, node.attr, depth)
+            is_method = node.attr in ARRAY_METHODS and id(node) in self._called  # `x.mean()`, and no field `pca.mean`
+            name = f"{node.attr}()" if is_method else node.attr
+            return None if is_tables else self._inner(node.value, name, depth)
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
             return self._inner(node.value, node.slice.value, depth)
         if (

@@ -28,10 +28,10 @@ from shapecheck.evaluate.inputs.facts.parameter_facts import (
 )
 from shapecheck.evaluate.probes.attribute_access import underlying_function
 
-ARRAY_ATTRIBUTES = frozenset(
-    {"shape", "ndim", "dtype", "T", "mT", "at", "astype", "reshape", "sum", "mean", "transpose"}
-)
+ARRAY_ATTRIBUTES = frozenset({"shape", "ndim", "dtype", "T", "mT", "at"})
 """What is read off arrays, and hardly off anything else."""
+ARRAY_METHODS = frozenset({"astype", "reshape", "sum", "mean", "transpose"})
+"""What is called on arrays. What is only read, as `pca.mean` is, may be a field of something else."""
 _OF_ONE_KIND = frozenset({"where", "clip", "maximum", "minimum", "mod", "remainder", "ravel", "reshape", "squeeze"})
 """What gives numbers of the kind that it is given."""
 _INDEX_ARGUMENTS: Mapping[str, int] = {
@@ -143,6 +143,9 @@ class _Reader:
         elif isinstance(node, ast.Compare):
             self._compared_texts(node)
         elif isinstance(node, ast.Call):
+            method = node.func if isinstance(node.func, ast.Attribute) and node.func.attr in ARRAY_METHODS else None
+            if method is not None and (fact := self._known.fact(method.value)):
+                fact.is_array = True
             self._calls.note_call(node)
             place = _INDEX_ARGUMENTS.get(called_name(node.func)[0], len(node.args))
             if place < len(node.args):

@@ -6,7 +6,7 @@ import ast
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import CodeType, FunctionType
 
 from shapecheck.evaluate.framework_protocol import deferred_classes, model_classes
@@ -52,6 +52,17 @@ def called_models(function: Callable[..., object], parameter: str, depth: int = 
     ]
     outer = [each for each in fitting if not any(each.__name__ in _names_of(o) for o in fitting if o is not each)]
     return outer if len(outer) == 1 else []
+
+
+def models_by_name(function: Callable[..., object], parameters: Iterable[str]) -> dict[str, type]:
+    """The classes of those parameters that such models are, and of those of functions inside which are given them."""
+    found = function_parts(function)
+    classes: dict[str, type] = {}
+    for parameter in parameters if found is not None else ():
+        for cls in called_models(function, parameter, depth=0):
+            classes[parameter] = cls
+            classes.update({name: cls for _, name in _inner_parameters(found.tree, parameter)})
+    return classes
 
 
 def _uses(found: FunctionParts, parameter: str) -> tuple[list[ast.Call], set[str], set[str]]:

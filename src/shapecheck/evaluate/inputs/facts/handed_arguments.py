@@ -8,6 +8,7 @@ import types
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
 from shapecheck.evaluate.framework_protocol import model_classes
@@ -39,12 +40,20 @@ class HandedArgument(NamedTuple):
 class ArgumentReader:
     """Reads the calls in a function. `owner` is the class that it is a method of, `module` the variables of its file.
 
+    `models` are classes of its parameters, or of those of functions inside, that are known in another way.
+
     Called may be a function of the same file, a function inside, or a method of a class that is known: that of `self`,
     a base of it (`super()`), of an attribute of `self` or the elements of one in a loop, of a parameter's annotation,
     of what a variable is bound to just once.
     """
 
-    def __init__(self, tree: ast.AST, module: Mapping[str, object], owner: type | None = None) -> None:
+    def __init__(
+        self,
+        tree: ast.AST,
+        module: Mapping[str, object],
+        owner: type | None = None,
+        models: Mapping[str, type] = MappingProxyType({}),
+    ) -> None:
         self._tree, self._module, self._owner = tree, module, owner
         nodes = list(ast.walk(tree))
         bound = Counter(node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
@@ -52,7 +61,7 @@ class ArgumentReader:
         inner = [name for node in nodes if node is not tree for name in parameter_names(node)]
         self._hidden = {*bound, *inner}
         self._local: dict[str, ast.AST] = {}
-        self._classes: dict[str, type] = {}
+        self._classes: dict[str, type] = {name: cls for name, cls in models.items() if not bound[name]}
         for node in nodes:
             if isinstance(node, _Function[:2]) and node is not tree and bound[node.name] == 1:
                 self._local[node.name] = node

@@ -15,6 +15,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 
 from shapecheck.evaluate.inputs.facts.body_shapes import body_dtypes
+from shapecheck.evaluate.inputs.facts.called_models import models_by_name
 from shapecheck.evaluate.inputs.facts.callee_names import CalleeNames
 from shapecheck.evaluate.inputs.facts.handed_parts import FunctionParts, function_parts
 from shapecheck.evaluate.inputs.facts.namesake_annotations import functions_of
@@ -49,6 +50,7 @@ def descriptions_of(
     parts = function_parts(function) if open_ones and depth else None
     if parts is None:
         return found
+    parts = parts.with_models(models_by_name(function, open_ones))
     taken = parts.own.by_parameter()
     all_of = functools.cache(functools.partial(descriptions_of, describe=describe, depth=depth - 1))
     names = _names_of_callees(function, parts, found, all_of)

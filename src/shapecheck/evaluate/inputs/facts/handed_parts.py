@@ -24,9 +24,19 @@ _DEPTH = 3  # functions that hand it on to each other
 class FunctionParts:
     """The source of a function, the parts that it takes of its parameters, and what it calls with them."""
 
-    def __init__(self, tree: ast.AST, module: Mapping[str, object], owner: type | None = None) -> None:
-        self.tree, self._module, self._owner = tree, module, owner
+    def __init__(
+        self,
+        tree: ast.AST,
+        module: Mapping[str, object],
+        owner: type | None = None,
+        models: Mapping[str, type] = types.MappingProxyType({}),
+    ) -> None:
+        self.tree, self._module, self._owner, self._models = tree, module, owner, models
         self.own = ParameterParts(tree)
+
+    def with_models(self, models: Mapping[str, type]) -> FunctionParts:
+        """The same, where parameters are known to be models of these classes."""
+        return FunctionParts(self.tree, self._module, self._owner, models) if models else self
 
     def receivers(self, of: Part) -> Iterator[tuple[types.FunctionType, str]]:
         """The functions that are given a part as it is, and the parameter that it is there."""
@@ -89,11 +99,15 @@ class FunctionParts:
         )
 
     def is_used(self, parameter: str, made: Container[str]) -> bool:
-        """Whether a parameter is used at all, but by functions that are parameters too, and `made` up."""
+        """Whether a parameter is used at all, but by functions that are parameters too, and `made` up.
+
+        What one of these is mapped over by `vmap` is used: that takes arrays.
+        """
         unused = {
             id(given)
             for node in ast.walk(self.tree)
             if isinstance(node, ast.Call) and (part := self.own.part(node)) is not None and str(part) in made
+            if not isinstance(node.func, ast.Call)
             for given in (*node.args, *(each.value for each in node.keywords))
         }
         names = (node for node in ast.walk(self.tree) if isinstance(node, ast.Name) and id(node) not in unused)
@@ -154,7 +168,7 @@ class FunctionParts:
 
     @functools.cached_property
     def _call_arguments(self) -> Sequence[HandedArgument]:
-        return ArgumentReader(self.tree, self._module, self._owner).arguments()
+        return ArgumentReader(self.tree, self._module, self._owner, self._models).arguments()
 
     def _mentions(self, given: ast.AST, whole: Part) -> bool:
         """Whether an expression is, or holds, the whole, and not only parts of it."""
