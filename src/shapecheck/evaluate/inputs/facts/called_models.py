@@ -58,7 +58,9 @@ def models_by_name(function: Callable[..., object], parameters: Iterable[str]) -
     """The classes of those parameters that such models are, and of those of functions inside which are given them."""
     found = function_parts(function)
     classes: dict[str, type] = {}
-    for parameter in parameters if found is not None else ():
+    if found is None:
+        return classes
+    for parameter in parameters:
         for cls in called_models(function, parameter, depth=0):
             classes[parameter] = cls
             classes.update({name: cls for _, name in _inner_parameters(found.tree, parameter)})
