@@ -22,7 +22,7 @@ def pool(x, spec):
     (2, 8)
     """
     b, t, d = x.shape
-    y = x.reshape(b, t // spec["size"], spec["size"], d).max(2)  # shape: (b, t//2, d)
+    y = x.reshape(b, t // spec["size"], spec["size"], d).max(2)
     z = y.mean(1)  # shape: (b, t)
     return z
 '''

@@ -14,6 +14,7 @@ _AGAIN = 1.0  # seconds after which the alarm comes again, in case the user's co
 _BUSY = 4.0  # how much slower a busy machine may be before the limits of an evaluation notice
 _SHORTEST = 0.05  # seconds between two looks at the processor's time
 _MOST = 4  # alarms that may be swallowed, before the process ends itself
+_OF_WEAK_REFERENCES = ("weakref.py", "_weakrefset.py")
 _LONGEST_WAIT = 40  # alarms that wait for what Python calls as it collects garbage
 STUBBORN = 79
 """The exit status of a process whose code would not end when its time was over."""
@@ -100,7 +101,8 @@ def _passes_unseen(frame: FrameType | None) -> bool:
     """Whether what is raised here ends nothing, but is printed: in what Python calls as it collects garbage."""
     callbacks = [getattr(each, "__code__", None) for each in gc.callbacks]
     while frame is not None:
-        if frame.f_code in callbacks or frame.f_code.co_name == "__del__":
+        code = frame.f_code
+        if code in callbacks or code.co_name == "__del__" or os.path.basename(code.co_filename) in _OF_WEAK_REFERENCES:
             return True
         frame = frame.f_back
     return False

@@ -67,7 +67,7 @@ class PrintGlobs:
         gradients = {glob for glob in matching if glob.startswith(_GRADIENT)}
         return matching != gradients, bool(gradients)
 
-    def noting(self, names: Sequence[str], sink: Sink) -> Sink:
+    def with_note(self, names: Sequence[str], sink: Sink) -> Sink:
         """The sink for a gradient of what has these names, which notes that one has come."""
 
         def receive(shapes: list[tuple[int, ...]], parts: list[HostArray]) -> bool | None:

@@ -226,7 +226,7 @@ class StageChecks:
         if gradient:
             value = tap_gradient(
                 value,
-                lambda leaf: self._prints.noting(names, print_sink(f"gradient of {title}", [""], [_dtype(leaf)])),
+                lambda leaf: self._prints.with_note(names, print_sink(f"gradient of {title}", [""], [_dtype(leaf)])),
             )
         return value
 
@@ -237,7 +237,7 @@ class StageChecks:
             value = tap(value, (), show_sink(page, title, paths))
         if gradient:
             value = tap_gradient(
-                value, lambda leaf: self._shows.noting(names, show_sink(page, title, [f"gradient of {names[0]}"]))
+                value, lambda leaf: self._shows.with_note(names, show_sink(page, title, [f"gradient of {names[0]}"]))
             )
         return value
 

@@ -174,6 +174,7 @@ def _is_wrongly_called(
         and key in sure
         and any(false.evaluation is each for each in run)
         and module.scopes[module.claims[key[1]].scope].qualname == frame.function
+        and module.claims[key[1]].notation == "annotation"
         and module.sites[module.claims[key[1]].sites[0]].kind == "param"
         for key, false in verdicts.bad.items()
     )

@@ -40,7 +40,7 @@ def without_unused(
         return assumptions
     start |= {word for text in (*sources, claim.spec) for word in _WORD.findall(text)}
     ends = {each.target for each in known if each.scope == claim.scope and each is not claim and not each.select}
-    needed = _closure(function, start, ends & _bound_once(function))
+    needed = _closure(function, start, ends & _single_bindings(function))
     unused = {each for each in scope.parameters if each not in needed}
     return [each for each in assumptions if each.kind == "tie" or _root(each.subject) not in unused]
 
@@ -85,7 +85,7 @@ def _closure(function: _Function, start: set[str], ends: set[str]) -> frozenset[
     return frozenset(found)
 
 
-def _bound_once(function: _Function) -> set[str]:
+def _single_bindings(function: _Function) -> set[str]:
     """The variables that one statement binds, and nothing changes."""
     count = Counter(bound for node in ast.walk(function) for bound, _ in _bindings(node))
     return {name for name, times in count.items() if times == 1} - _names_of_parameters(function)
@@ -132,7 +132,7 @@ def _bindings(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
         changed = {name for each in (*holders, *call.args) for name in _roots(each)}
         yield from ((name, call) for name in changed)
     elif isinstance(node, ast.match_case):
-        yield from ((name, node) for name in _captured(node.pattern))
+        yield from ((name, node) for name in _capture_names(node.pattern))
 
 
 def _roots(node: ast.AST) -> Iterator[str]:
@@ -143,7 +143,7 @@ def _roots(node: ast.AST) -> Iterator[str]:
         yield node.id
 
 
-def _captured(pattern: ast.pattern) -> Iterator[str]:
+def _capture_names(pattern: ast.pattern) -> Iterator[str]:
     for node in ast.walk(pattern):
         name = getattr(node, "name", None) or getattr(node, "rest", None)
         if isinstance(name, str):

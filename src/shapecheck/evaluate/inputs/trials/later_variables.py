@@ -52,27 +52,27 @@ class LaterVariables(dict[str, object]):
 
     def __missing__(self, key: str) -> LaterVariables:
         """The part that is yet to be made; asking for it changes nothing."""
-        return LaterVariables(self.name, (*self.path, key), self._used().use)
+        return LaterVariables(self.name, (*self.path, key), self._note_use().use)
 
     def __iter__(self) -> Iterator[str]:
-        return super(LaterVariables, self._used()).__iter__()
+        return super(LaterVariables, self._note_use()).__iter__()
 
     def __len__(self) -> int:
-        return super(LaterVariables, self._used()).__len__()
+        return super(LaterVariables, self._note_use()).__len__()
 
     def keys(self) -> dict_keys[str, object]:
         """As of any dict."""
-        return super(LaterVariables, self._used()).keys()
+        return super(LaterVariables, self._note_use()).keys()
 
     def values(self) -> dict_values[str, object]:
         """As of any dict."""
-        return super(LaterVariables, self._used()).values()
+        return super(LaterVariables, self._note_use()).values()
 
     def items(self) -> dict_items[str, object]:
         """As of any dict."""
-        return super(LaterVariables, self._used()).items()
+        return super(LaterVariables, self._note_use()).items()
 
-    def _used(self) -> LaterVariables:
+    def _note_use(self) -> LaterVariables:
         self.use.seen = True
         return self
 
@@ -81,7 +81,10 @@ _Place = tuple[str, tuple[str, ...], tuple[str, ...], Use]
 
 
 def _flatten(variables: LaterVariables) -> tuple[list[object], _Place]:
-    keys = tuple(sorted(dict.__iter__(variables), key=str))
+    try:
+        keys = tuple(sorted(dict.keys(variables), key=str))
+    except SystemError as error:  # JAX goes on with us after something beside us that holds itself
+        raise RecursionError from error
     variables.use.apart += 1
     return [variables[key] for key in keys], (variables.name, variables.path, keys, variables.use)
 
