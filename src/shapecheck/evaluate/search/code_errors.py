@@ -456,8 +456,14 @@ def _of_even_sizes(found: SearchResult) -> SearchResult:
     even = tuple(o for o in found.failed if o not in uneven)
     if not uneven or len(even) < _LEAST_FAILURES:
         return found
-    goes_on = min(o.depth for o in even) > max(o.depth for o in uneven)
+    goes_on = all(_ends_behind(o, other) for o in even for other in uneven)
     return dataclasses.replace(found, failed=even) if goes_on else found
+
+
+def _ends_behind(outcome: TrialOutcome, other: TrialOutcome) -> bool:
+    """Whether a run came further than another: it showed more, or ended further down in the same file."""
+    (file, line), (other_file, other_line) = outcome.place, other.place
+    return outcome.depth > other.depth or (outcome.depth == other.depth and file == other_file and line > other_line)
 
 
 def _is_shape_error(outcome: TrialOutcome) -> bool:
