@@ -147,3 +147,24 @@ def test_capitals_behind_a_name_are_its_dims(
 
 def test_capitals_that_are_no_dims_of_the_file_are_abbreviations(described: Callable[..., list[str]]) -> None:
     assert described("def f(x):\n    B, T = x.shape\n    loss_KL = g(x)\n    x_TV, n_BT2, BT = h(x)\n", "code") == []
+
+
+CROSSES = """
+    def f(x_BxLxD: jax.Array, w_DxF: Float[Array, "d f"], pad_2x3=None):
+        q_BxLxHxDh, size_1x = g(x_BxLxD)
+        mask_1x1xLxL = jnp.tril(h(q_BxLxHxDh))
+        weights_hxw, NAME_AxIS = k(mask_1x1xLxL)
+        return mask_1x1xLxL
+"""
+
+
+def test_axes_between_crosses_are_dims_whatever_the_file_knows(
+    described: Callable[..., list[str]], read: Callable[[str], Module]
+) -> None:
+    assert described(CROSSES, "code") == [
+        "[B L D]: param x_BxLxD",
+        "[B L H Dh]: q_BxLxHxDh after 3",
+        "[1 1 L L]: mask_1x1xLxL after 4",
+    ]
+    assert all(claim.sure for claim in read(CROSSES).claims if claim.notation == "code")
+    assert not any(claim.sure for claim in read("def f(x_BxL):\n    return x_BxL\n").claims)

@@ -1,7 +1,8 @@
-"""Names whose capitals say the shape: `logits_BTV`, in files where these letters are dims.
+"""Names whose capitals say the shape: `logits_BTV`, in files where these letters are dims, or `logits_BxTxV` anywhere.
 
 Capitals behind an underscore are more often an abbreviation (`loss_KL`, `energy_SR`). They are read only where the file
 has each of the letters as a dim, and are sure where it uses several such names for arrays and knows all the letters.
+With an x between its axes (`q_BxLxHxDh`, `mask_1x1xTxT`) a name means nothing else: it is sure where there are several.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from shapecheck.claims.claim_sites import SiteKey, name_place
-from shapecheck.shapes import NamedDim, Spec
-from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments, single_targets, targets
+from shapecheck.shapes import FixedDim, NamedDim, Spec
+from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments, last_name, single_targets, targets
 from shapecheck.syntax.source_text import SourceText
 
 _SUFFIX = re.compile(r"[A-Za-z]\w*?_([A-Z]{2,6})")
+_AXIS = r"(?:[A-Z][a-z]?\d?|\d{1,4})"
+_WITH_CROSSES = re.compile(rf"[A-Za-z]\w*?_((?=\w*[A-Z]){_AXIS}(?:x{_AXIS})+)")  # what is `conv_3x3` may be anything
+_PLAIN_ARRAYS = frozenset({"Array", "ndarray", "ArrayLike"})
 _EINSUM = re.compile(r"\s*[A-Za-z.]+(?:\s*,\s*[A-Za-z.]+)*\s*->\s*[A-Za-z.]*\s*")
 _SEVERAL = 3  # names with such a suffix, from which on a file means them
 
@@ -43,40 +47,46 @@ class NameSuffixes:
 
     def of(self, placed: PlacedStatement) -> Iterator[SuffixedName]:
         """What a statement assigns, or a function takes, under such a name."""
-        if not self._letters:
+        if not self._suffixed_names:
             return
         node = placed.node
         if isinstance(node, Function):
             scope = self.tables.scope_of[node.lineno, node.col_offset]
             for argument in arguments(node):
-                letters = self._shape_of(argument.arg)
-                if letters and argument.annotation is None:
+                spec = self._shape_of(argument.arg)
+                if spec is not None and _says_no_shape(argument.annotation):
                     place = SiteKey(kind="param", scope=scope, name=argument.arg)
                     where = ast.Name(argument.arg)
                     ast.copy_location(where, argument)
+                    where.end_lineno = argument.lineno
                     where.end_col_offset = argument.col_offset + len(argument.arg.encode())
-                    yield self._read_name(where, argument.arg, letters, place)
+                    yield self._read_name(where, argument.arg, spec, place)
         elif not placed.compound:
             scope = self.tables.function_scope(placed.scope)
             for target in (single for each in targets(node) for single in single_targets(each)):
-                letters = self._shape_of(target.id) if isinstance(target, ast.Name) else ""
-                if letters and isinstance(target, ast.Name) and not isinstance(node, ast.AnnAssign):
+                spec = self._shape_of(target.id) if isinstance(target, ast.Name) else None
+                if spec is not None and isinstance(target, ast.Name) and not isinstance(node, ast.AnnAssign):
                     place = name_place(scope, target.id, node, "after", placed.loop)
-                    yield self._read_name(target, target.id, letters, place)
+                    yield self._read_name(target, target.id, spec, place)
 
-    def _read_name(self, node: ast.expr, name: str, letters: str, place: SiteKey) -> SuffixedName:
-        sure = self._is_custom and all(letter in self.known for letter in letters)
-        return SuffixedName(node=node, name=name, spec=Spec(tuple(map(NamedDim, letters))), place=place, sure=sure)
+    def _read_name(self, node: ast.expr, name: str, spec: Spec, place: SiteKey) -> SuffixedName:
+        is_known = _WITH_CROSSES.fullmatch(name) is not None or all(each in self.known for each in spec.names())
+        return SuffixedName(node=node, name=name, spec=spec, place=place, sure=self._is_custom and is_known)
 
-    def _shape_of(self, name: str) -> str:
-        """The capitals at the end of a name, if each is a dim of the file."""
+    def _shape_of(self, name: str) -> Spec | None:
+        """What the end of a name says: the axes between crosses, or its capitals, if each is a dim of the file."""
+        if (match := _WITH_CROSSES.fullmatch(name)) is not None:
+            return Spec(
+                tuple(FixedDim(int(axis)) if axis.isdigit() else NamedDim(axis) for axis in match[1].split("x"))
+            )
         match = _SUFFIX.fullmatch(name)
-        return match.group(1) if match is not None and self._letters.issuperset(match.group(1)) else ""
+        is_shape = match is not None and self._letters.issuperset(match[1])
+        return Spec(tuple(map(NamedDim, match[1]))) if match is not None and is_shape else None
 
     @cached_property
     def _letters(self) -> frozenset[str]:
         """The capitals that are dims of the file: those known as such, and those of its contractions."""
-        if "_" not in self.source.text or self.source.tree is None or not self._suffixed_names:
+        if self.source.tree is None:
             return frozenset()
         found = {name for name in self.known if len(name) == 1 and name.isupper()}
         for node in ast.walk(self.source.tree):
@@ -87,11 +97,18 @@ class NameSuffixes:
     @cached_property
     def _suffixed_names(self) -> frozenset[str]:
         """The variables and parameters of the file whose names end in capitals."""
+        if "_" not in self.source.text:
+            return frozenset()
         names = {name for scope in self.tables.assigned.values() for name in scope}
         names.update(name for scope in self.tables.scopes for name in scope.parameters)
-        return frozenset(name for name in names if _SUFFIX.fullmatch(name))
+        return frozenset(name for name in names if _SUFFIX.fullmatch(name) or _WITH_CROSSES.fullmatch(name))
 
     @cached_property
     def _is_custom(self) -> bool:
         """Whether the file uses such names again and again."""
-        return sum(bool(self._shape_of(name)) for name in self._suffixed_names) >= _SEVERAL
+        return sum(self._shape_of(name) is not None for name in self._suffixed_names) >= _SEVERAL
+
+
+def _says_no_shape(annotation: ast.expr | None) -> bool:
+    """Whether a parameter has no type, or one of arrays of any shape: `jax.Array`."""
+    return annotation is None or last_name(annotation) in _PLAIN_ARRAYS
