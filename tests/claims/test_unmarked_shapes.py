@@ -21,6 +21,7 @@ PARAMETERS = {
     "x: [num_points, num_frames], bool, what is seen": "Bool[num_points num_frames]: param x",
     "x: [B, 4] or None": "[B 4]: param x",
     "x (B, N, D): queries or keys": "[B N D]: param x",
+    "x: The stack of matrices (k, m) [g, k, m].": "[g k m]: param x",
     "x: Optional (batch, seq)": "[batch seq]: param x",
     "x (state_dim,): the mean": "[state_dim]: param x",
     "x (jax.Array): [B, T] tokens": "[B T]: param x",

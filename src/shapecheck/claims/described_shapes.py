@@ -180,7 +180,7 @@ def read_shapes(
         return found or (list(_results(text, marked, count)) if is_return else [])
     if is_return and _is_tuple(text, segments):
         return _of_tuple(segments) if count in (0, len(segments)) else []
-    plain = [*_unmarked_segments(text, segments, is_return=is_return, known=known)]
+    plain = [*_unmarked_segments(text, _without_elements(text, segments), is_return=is_return, known=known)]
     if is_return and count > 1 and (in_order := _in_order(text, plain, segments, elements, count)):
         return in_order
     if is_return and (in_series := _in_series(text, segments, returned, known)):
@@ -280,6 +280,18 @@ def shape_of_summary(text: str, names: Container[str], known: Container[str]) ->
 
 def _last_sentence(text: str) -> str:
     return text[_sentence(text, len(text))[0] :]
+
+
+def _without_elements(text: str, segments: Sequence[Segment]) -> list[Segment]:
+    """The segments without those that tell of one element of what the next does: `matrices (k, m) [g, k, m]`."""
+    found = [*segments]
+    for one, other in itertools.pairwise(segments):
+        ends, begins = one.shapes[-1], other.shapes[0]
+        element, whole = ends.spec.dims, begins.spec.dims
+        is_beside = len(one.shapes) == 1 and not text[ends.end : begins.start].strip(" ,;:`'\"")
+        if is_beside and len(whole) > len(element) and whole[len(whole) - len(element) :] == element:
+            found.remove(one)
+    return found
 
 
 def _unmarked_segments(
