@@ -50,6 +50,25 @@ class Both(eqx.Module):
     def __call__(self, masks: Bool[Array, "b t"]) -> Float[Array, "b dim"]:  ~unreached
         return jax.vmap(self.text, in_axes=(None, 0))(masks, jnp.broadcast_to(self.scale, masks.shape[:1]))
 """,
+    # how many axes `...` are was chosen, and of which the code takes two was not
+    "spaces.py": """
+class Derivative(eqx.Module):
+    operator: Float[Array, "3 n n n"]
+
+    def __init__(self, operator: Float[Array, "3 n n n"]):
+        self.operator = operator
+
+class Flow(eqx.Module):
+    derivative: Derivative
+
+    def __init__(self, operator: Float[Array, "d ... n"], dims: int):  ~unreached
+        self.derivative = Derivative(operator)
+        if dims != 3:
+            raise ValueError("for three dimensions alone")
+
+    def __call__(self, x: Float[Array, "d ... n"]) -> Float[Array, "d ... n"]:  ~unreached
+        return x * self.derivative.operator
+""",
     # of an integer that counts axes, nobody knows which the author had in mind
     "orders.py": """
 class Power(eqx.Module):

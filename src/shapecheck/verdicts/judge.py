@@ -251,7 +251,7 @@ def _verdict(
             verdicts.firm.add(key)
         return not bad and any(each.everywhere() and not each.results[key].loose for each in good)
     module = modules[key[0]]
-    counting = (each for each in bad if _counts(each, key) or _ends_there(module, key, each))
+    counting = (each for each in bad if _counts(modules, key, each) or _ends_there(module, key, each))
     shown = [(each, mismatch) for each in counting if (mismatch := each.results[key].bad)]
     stacks = [each for each in shown if is_of_stacks(each[0].assumptions)]
     for _, mismatch in (each for each in shown if each not in stacks):
@@ -547,17 +547,26 @@ def _strength(assumptions: Sequence[Assumption]) -> int:
     return order.index(weakest(assumptions))
 
 
-def _counts(each: EvaluationView, key: ClaimKey) -> bool:
+def _counts(modules: Mapping[str, Module], key: ClaimKey, each: EvaluationView) -> bool:
     """Whether a claim that an evaluation contradicts is contradicted. Sizes which do not even evaluate prove nothing.
 
-    But whatever the sizes are, the number of axes is the same.
+    But whatever the sizes are, the number of axes is the same, unless that was chosen as well.
     """
     evaluation, mismatch = each.evaluation, each.results[key].bad
-    if evaluation.status == "ok" or (mismatch is not None and mismatch.reason == "rank"):
+    if evaluation.status == "ok":
+        return True
+    if mismatch is not None and mismatch.reason == "rank" and not _has_variadics(modules, each):
         return True
     # A failure of kind "shape" is one that is reported itself.
     is_known = evaluation.failure is not None and evaluation.failure.kind in ("value", "shape")
     return is_known or evaluation.origin in _GIVEN
+
+
+def _has_variadics(modules: Mapping[str, Module], each: EvaluationView) -> bool:
+    """Whether arguments or fields that an evaluation saw leave open how many axes they have: `(..., d)`."""
+    seen = ((modules[path], modules[path].claims[index]) for path, index in each.results)
+    given = (claim for module, claim in seen if module.sites[claim.sites[0]].kind in ("param", "field"))
+    return any(parse_spec(claim.spec).rank() is None for claim in given)
 
 
 def _select_counting(
