@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from shapecheck.model import (
-    SNIPPET,
     ArrayValue,
     Assumption,
     Claim,
@@ -20,12 +19,12 @@ from shapecheck.model import (
     proves,
     weakest,
 )
-from shapecheck.model.assumption import KEEPS_NO_AXIS, NUMBER, ON_PATH, is_of_stacks, without_numbers, without_varied
+from shapecheck.model.assumption import KEEPS_NO_AXIS, ON_PATH, is_of_stacks, without_varied
 from shapecheck.shapes import FixedDim, NamedDim, Spec, parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
 from shapecheck.verdicts.claim_outcome import BoundSize, Mismatch
-from shapecheck.verdicts.evaluation_results import MADE_UP, ClaimKey, Result, ends_at_claim, evaluate
-from shapecheck.verdicts.parameter_dependencies import without_unused
+from shapecheck.verdicts.evaluation_results import MADE_UP, ClaimKey, Result, evaluate
+from shapecheck.verdicts.evidence import EvaluationView, counts, select_counting, size_at_fault, without_harmless
 
 SOME_PATHS = "seen on {seen}: {missing} never ran"
 SOME_SIZES = "it holds for some sizes and fails for others: for {holds}, but not for {fails}"
@@ -34,12 +33,9 @@ OTHER_INTEGERS = "nothing says whether {size} follows from other integers, as th
 OTHER_WORDS = "its names are others than those of the argument, and nothing says whether that has an axis of {size}"
 COUNTED_AXES = "an integer counts its axes, and was chosen for the run"
 SOME_INTEGERS = "it holds for some integers of its constructor, and fails for others"
-
-_GIVEN = ("test", "example", "config", "script", "run", SNIPPET)  # origins of arguments that the user wrote
 UP_TO = "it holds for {name} up to the length of an array that was made up, and nothing says that there may be more"
 OTHER_RANK = "it has another number of axes than was chosen for `...`, and holds for that one"
 _UNTOLD = ("dtype", "follows", "part", "callee")  # no news to who reads that a claim is verified
-_PARTICULAR = ("tie", "size", "rank")  # assumptions under which a claim was not seen for all sizes
 _LESSER = re.compile(r"min\((?P<one>[^(),]+), (?P<other>[^(),]+)\)")
 _NAMELESS = re.compile(r"dim\d+")  # a size that the function which was evaluated has no name for
 # More than anybody writes down: of `for _ in range(order): y = y[..., None] * x` the integer is none of a size.
@@ -118,34 +114,6 @@ def _require_all_paths(key: ClaimKey, module: Module, verdicts: Verdicts) -> Non
         verdicts.for_all_sizes.discard(key)
 
 
-@dataclass(frozen=True, eq=False)
-class EvaluationView:
-    """What one evaluation shows of the claims."""
-
-    evaluation: Evaluation
-    results: Mapping[ClaimKey, Result]
-
-    @property
-    def assumptions(self) -> tuple[Assumption, ...]:
-        """What it rests on."""
-        return self.evaluation.assumptions
-
-    def everywhere(self) -> bool:
-        """Whether it is for all sizes: with symbols, none of which had to be a number or another."""
-        is_whole = self.evaluation.mode == "symbolic" and self.evaluation.status == "ok"
-        return is_whole and not any(each.kind in _PARTICULAR for each in self.assumptions)
-
-    def is_free(self, group: Sequence[EvaluationView]) -> bool:
-        """Whether it went to its end with numbers, and with no more ties than others needed."""
-        is_whole = self.evaluation.mode == "sized" and self.evaluation.status == "ok"
-        is_another_case = any(each.kind == "value" and each.provenance == "given" for each in self.assumptions)
-        return is_whole and not is_another_case and self.ties() == min(each.ties() for each in group)
-
-    def ties(self) -> int:
-        """How many dims were tied."""
-        return sum(each.kind == "tie" for each in self.assumptions)
-
-
 def _about_refused(
     modules: Mapping[str, Module], evaluation: Evaluation, results: Mapping[ClaimKey, Result]
 ) -> Mapping[ClaimKey, Result]:
@@ -163,7 +131,8 @@ def _about_refused(
 
 def _entry(modules: Mapping[str, Module], evaluations: Sequence[Evaluation], verdicts: Verdicts) -> None:
     every = [EvaluationView(each, _about_refused(modules, each, evaluate(modules, each))) for each in evaluations]
-    every = _select_counting(modules, every, verdicts)
+    every, explained = select_counting(modules, every)
+    verdicts.explained += explained
     for each in every:
         verdicts.unknown.update({key: result.unknown for key, result in each.results.items() if result.unknown})
         for key, result in each.results.items():
@@ -251,7 +220,7 @@ def _verdict(
             verdicts.firm.add(key)
         return not bad and any(each.everywhere() and not each.results[key].loose for each in good)
     module = modules[key[0]]
-    counting = (each for each in bad if _counts(modules, key, each) or _ends_there(module, key, each))
+    counting = (each for each in bad if counts(modules, key, each))
     shown = [(each, mismatch) for each in counting if (mismatch := each.results[key].bad)]
     stacks = [each for each in shown if is_of_stacks(each[0].assumptions)]
     for _, mismatch in (each for each in shown if each not in stacks):
@@ -277,7 +246,7 @@ def _verdict(
             "dim" if mismatch.reason == "dim" and not is_written else "dtype" if mismatch.reason == "dtype" else about
         )
         if proves(
-            [_without_harmless(module, module.claims[key[1]], each, m) for each, m in pairs],
+            [without_harmless(module, module.claims[key[1]], each, m) for each, m in pairs],
             about,
         ):
             surest, shows = min(pairs, key=lambda pair: _strength(pair[0].assumptions))
@@ -287,59 +256,13 @@ def _verdict(
     return None
 
 
-def _without_harmless(module: Module, claim: Claim, each: EvaluationView, mismatch: Mismatch) -> Sequence[Assumption]:
-    """What an evaluation rests on that may bring about what does not fit.
-
-    The number of axes owes nothing to sizes that were made up, nor does one of the call's own, for which its claims or
-    its integers have a name.
-    """
-    owes_none = _owes_no_number(each, mismatch, parse_spec(claim.spec))
-    found: Sequence[Assumption] = without_numbers(each.assumptions) if owes_none else each.assumptions
-    if mismatch.reason == "rank" or _is_of_named_sizes(each, mismatch):
-        found = [a for a in found if a.kind != "size"]
-    if each.evaluation.origin == "function" and mismatch.call.caller is None:
-        known = [
-            module.claims[index]
-            for (path, index), result in each.results.items()
-            if path == module.path and result.good and result.bad is None and not result.loose
-        ]
-        found = without_unused(found, module, claim, [bound.source for bound in mismatch.bound], known)
-    return found
-
-
-def _is_of_named_sizes(each: EvaluationView, mismatch: Mismatch) -> bool:
-    """Whether the size that does not fit, and all that its names mean, are those of the call and of nothing made up."""
-    made = {a.value for a in each.assumptions if a.kind == "size"}
-    named = {text for pair in each.evaluation.sizes for text in pair}
-    bound = {each.size for each in mismatch.bound}
-    at_fault = _size_at_fault(mismatch)
-    return mismatch.reason == "dim" and at_fault in named | bound and not ({at_fault} | bound) & made
-
-
-def _owes_no_number(each: EvaluationView, mismatch: Mismatch, spec: Spec) -> bool:
-    """Whether what does not fit cannot be due to a made-up number, which may be an array.
-
-    An array in its place broadcasts: it may bring further axes, and may stretch one of size 1. Nor is it the size that
-    a dim of its name has.
-    """
-    numbers = {a.subject for a in each.assumptions if (a.kind, a.value) == ("rank", NUMBER)}
-    if any(bound.source in numbers for bound in mismatch.bound):
-        return False
-    value, axis, rank = mismatch.value, mismatch.axis, spec.rank()
-    if not isinstance(value, ArrayValue):
-        return False
-    if mismatch.reason == "rank":
-        return rank is not None and len(value.shape) > rank
-    return mismatch.reason == "dim" and axis is not None and axis < len(value.shape) and value.shape[axis] != "1"
-
-
 def _reach(seen: Sequence[Mismatch]) -> str:
     """Up to which size a claim holds, if it fails only for more than there are rows in a table that we made.
 
     Of `table[:time]`, which is `min(48, time)` long, the rows were invented where another invention has others. A limit
     that stays what it is stands in the code: `x[:48]`.
     """
-    axes = [(_size_at_fault(each), {bound.name: bound.size for bound in each.bound}) for each in seen]
+    axes = [(size_at_fault(each), {bound.name: bound.size for bound in each.bound}) for each in seen]
     for text, bound in axes:
         found = _LESSER.fullmatch(text)
         for limit, size in (found.group("one", "other"), found.group("other", "one")) if found is not None else ():
@@ -350,15 +273,6 @@ def _reach(seen: Sequence[Mismatch]) -> str:
                 if len(limits) > 1 and limit in limits and longer:
                     return UP_TO.format(name=name)
     return ""
-
-
-def _size_at_fault(mismatch: Mismatch) -> str:
-    shape = mismatch.value.shape if isinstance(mismatch.value, ArrayValue) else ()
-    return shape[mismatch.axis] if mismatch.axis is not None and mismatch.axis < len(shape) else ""
-
-
-def _ends_there(module: Module, key: ClaimKey, each: EvaluationView) -> bool:
-    return ends_at_claim(module, module.claims[key[1]], each.evaluation)
 
 
 def _are_alike(mismatch: Mismatch, other: Mismatch) -> bool:
@@ -432,7 +346,7 @@ def _is_number_of_parameter(module: Module, key: ClaimKey, shown: Sequence[tuple
     dims = parse_spec(claim.spec).dims
     axes = {mismatch.axis for _, mismatch in shown if mismatch.reason == "dim" and mismatch.axis is not None}
     is_number = bool(axes) and all(axis < len(dims) and isinstance(dims[axis], FixedDim) for axis in axes)
-    return is_number and any(_NAMELESS.fullmatch(_size_at_fault(mismatch)) for _, mismatch in shown)
+    return is_number and any(_NAMELESS.fullmatch(size_at_fault(mismatch)) for _, mismatch in shown)
 
 
 def _unused_source(spec: Spec, shown: Sequence[tuple[EvaluationView, Mismatch]]) -> str:
@@ -441,14 +355,14 @@ def _unused_source(spec: Spec, shown: Sequence[tuple[EvaluationView, Mismatch]])
     An author may mean that the one follows from the others, `total = left + right`. Nobody does of what the code gives
     to another axis, nor of a single integer in the place of another.
     """
-    sizes = {_size_at_fault(mismatch) for _, mismatch in shown}
+    sizes = {size_at_fault(mismatch) for _, mismatch in shown}
     if len(shown) > 1 and len(sizes) == 1:
         return ""  # whatever integers are made up, it stays: it is written in the code
     unused = [_unused_integer(each, mismatch, spec) for each, mismatch in shown]
     made_of_others = (
         size.isdigit() and size not in {known for _, known in (*each.evaluation.integers, *each.evaluation.sizes)}
         for each, mismatch in shown
-        if (size := _size_at_fault(mismatch))
+        if (size := size_at_fault(mismatch))
     )
     first = unused[0]
     return first.source if first is not None and all(unused) and any(made_of_others) else ""
@@ -545,65 +459,3 @@ def _sizes(seen: Sequence[EvaluationView]) -> str:
 def _strength(assumptions: Sequence[Assumption]) -> int:
     order = ("given", "written", "namesake", "alias", "invented")
     return order.index(weakest(assumptions))
-
-
-def _counts(modules: Mapping[str, Module], key: ClaimKey, each: EvaluationView) -> bool:
-    """Whether a claim that an evaluation contradicts is contradicted. Sizes which do not even evaluate prove nothing.
-
-    But whatever the sizes are, the number of axes is the same, unless that was chosen as well.
-    """
-    evaluation, mismatch = each.evaluation, each.results[key].bad
-    if evaluation.status == "ok":
-        return True
-    if mismatch is not None and mismatch.reason == "rank" and not _has_variadics(modules, each):
-        return True
-    # A failure of kind "shape" is one that is reported itself.
-    is_known = evaluation.failure is not None and evaluation.failure.kind in ("value", "shape")
-    return is_known or evaluation.origin in _GIVEN
-
-
-def _has_variadics(modules: Mapping[str, Module], each: EvaluationView) -> bool:
-    """Whether arguments or fields that an evaluation saw leave open how many axes they have: `(..., d)`."""
-    seen = ((modules[path], modules[path].claims[index]) for path, index in each.results)
-    given = (claim for module, claim in seen if module.sites[claim.sites[0]].kind in ("param", "field"))
-    return any(parse_spec(claim.spec).rank() is None for claim in given)
-
-
-def _select_counting(
-    modules: Mapping[str, Module], every: Sequence[EvaluationView], verdicts: Verdicts
-) -> list[EvaluationView]:
-    """Those that count, where some ran only under a tie that nothing explains: the others, which failed without it.
-
-    But a relation with a factor (`d = 2*half`) is explained if a claim holds only with it: the claim writes it.
-    """
-    tied = [each for each in every if any(a.kind == "tie" and a.provenance == "invented" for a in each.assumptions)]
-    if not tied:
-        return list(every)
-    untied = [each for each in every if each not in tied]
-    failed = [each for each in untied if each.evaluation.failure is not None and each.evaluation.failure.requires]
-    if failed and any(_writes_relation(modules, each, failed) for each in tied):
-        verdicts.explained += [each.evaluation for each in failed]
-        return [_as_written(each) for each in tied]
-    return untied
-
-
-def _writes_relation(modules: Mapping[str, Module], tied: EvaluationView, failed: Sequence[EvaluationView]) -> bool:
-    """Whether a claim holds only with the relations, and none has both sides of one, `(time, 2*series)`: two axes."""
-    relations = [a for a in tied.assumptions if a.kind == "tie" and a.provenance == "invented"]
-    if any(a.value.isalnum() or a.value.isidentifier() for a in relations):
-        return False
-    for path, index in tied.results:
-        dims = {str(dim) for dim in parse_spec(modules[path].claims[index].spec).dims}
-        if any({a.subject, a.value} <= dims for a in relations):
-            return False
-    holds = (key for key, result in tied.results.items() if result.good)
-    return any((r := each.results.get(key)) is not None and r.bad is not None for key in holds for each in failed)
-
-
-def _as_written(seen: EvaluationView) -> EvaluationView:
-    """The same, with its relations as the claims write them."""
-    written = tuple(
-        replace(a, provenance="written") if a.kind == "tie" and a.provenance == "invented" else a
-        for a in seen.assumptions
-    )
-    return EvaluationView(replace(seen.evaluation, assumptions=written), seen.results)

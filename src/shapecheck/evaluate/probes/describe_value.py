@@ -13,7 +13,7 @@ import numpy as np
 from jax import export
 
 from shapecheck.evaluate.framework_protocol import is_holder
-from shapecheck.evaluate.probes.attribute_access import has_attribute
+from shapecheck.evaluate.probes.attribute_access import has_attribute, read_attribute
 from shapecheck.evaluate.probes.vmap_axes import is_mapped_within, mapped_axes
 from shapecheck.model import ArrayValue, OtherValue, TreeValue, Value
 
@@ -83,15 +83,12 @@ def has_axes_of_its_own(value: object, parts: Sequence[object]) -> bool:
     An operator (of lineax, cola, ...) may hold the diagonal of a matrix; the axes of named arrays (of haliax, penzai,
     coordax, ...) have names instead of an order. Nobody can tell what a tuple of sizes says of these.
     """
-    try:
-        if any(hasattr(type(value), name) for name in _OF_OPERATORS):
+    if any(has_attribute(type(value), name) for name in _OF_OPERATORS):
+        return True
+    for axes in (read_attribute(value, name, None) for name in ("axes", "dims")):
+        if isinstance(axes, tuple) and axes and all(isinstance(read_attribute(a, "name", a), str) for a in axes):
             return True
-        axes = getattr(value, "axes", None) or getattr(value, "dims", None)
-        if isinstance(axes, tuple) and axes and all(isinstance(getattr(a, "name", a), str) for a in axes):
-            return True
-        shape = getattr(value, "shape", None)
-    except Exception:  # of a class of others': a property may do anything
-        return False
+    shape = read_attribute(value, "shape", None)
     arrays = [part for part in parts if is_array(part)]
     return bool(arrays) and _is_shape(shape) and all(array.shape != shape for array in arrays)
 

@@ -2,11 +2,12 @@
 
 Run as a script, a file finds what lies in its own folder, although an `__init__.py` there makes it a module of a
 package. A folder that is found so is looked into for the files in it alone: what another folder's files import under
-the same name is another module.
+the same name is another module. Where a `try` is around the import, its author provides for a package that is absent.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -32,8 +33,8 @@ class SiblingModules:
 
     def find(self, name: str) -> importlib.machinery.ModuleSpec | None:
         """What the file that imports a module at this moment has beside it, or in a folder around, up to its root."""
-        importing = self._importing_file()
-        if not importing:
+        importing, line = self._importing_line()
+        if not importing or line in _guarded_lines(importing):
             return None
         plan = self._plans().get(importing)
         folder, parts = os.path.dirname(importing), (plan.name.split(".") if plan is not None else [])
@@ -73,17 +74,17 @@ class SiblingModules:
                 if "." not in name and module.__name__ != name:
                     self._dotted[name] = module.__name__
 
-    def _importing_file(self) -> str:
-        """The file (resolved) whose code asks for a module, if it is one of the user's; else ""."""
+    def _importing_line(self) -> tuple[str, int]:
+        """The file (resolved) and the line whose code asks for a module, if it is one of the user's; else "" and 0."""
         frame: FrameType | None = sys._getframe()
         while frame is not None:
             file = frame.f_code.co_filename
             is_ours = file.startswith((_PACKAGE + os.sep, "<frozen ", importlib.__file__ or "<"))
             if not is_ours:
                 file = os.path.realpath(file)
-                return file if self._is_own(file) else ""
+                return (file, frame.f_lineno) if self._is_own(file) else ("", 0)
             frame = frame.f_back
-        return ""
+        return "", 0
 
 
 class _OtherName(importlib.abc.Loader):
@@ -104,18 +105,35 @@ class _OtherName(importlib.abc.Loader):
         module.__spec__ = self._spec
 
 
+def _guarded_lines(file: str) -> frozenset[int]:
+    """The lines in the bodies of a file's `try` statements that catch something."""
+    try:
+        with open(file, "rb") as source:
+            tree = ast.parse(source.read())
+    except (OSError, SyntaxError, ValueError):
+        return frozenset()
+    guards = (node for node in ast.walk(tree) if isinstance(node, ast.Try) and node.handlers)
+    return frozenset(
+        line for node in guards for each in node.body for line in range(each.lineno, (each.end_lineno or 0) + 1)
+    )
+
+
 def _means_another(spec: importlib.machinery.ModuleSpec, name: str, importing: str) -> bool:
     """Whether what lies there cannot be meant: it is what imports, or is around it, or imports that name itself.
 
-    A package's part for `torch` may well be called `torch.py`, and imports the other one.
+    A package's part for `torch` may well be called `torch.py`, or be a folder, and imports the other one.
     """
-    if spec.origin is None or not isinstance(spec.loader, importlib.machinery.SourceFileLoader):
-        inside = list(spec.submodule_search_locations or ())
-        return not inside or any(importing.startswith(each + os.sep) for each in inside)
-    file = os.path.realpath(spec.origin)
-    is_around = os.path.basename(file) == "__init__.py" and importing.startswith(os.path.dirname(file) + os.sep)
-    if file == importing or is_around:
+    folders = list(spec.submodule_search_locations or ())
+    if any(importing.startswith(os.path.realpath(each) + os.sep) for each in folders):
         return True
+    files = [spec.origin] if spec.origin is not None and spec.origin.endswith(".py") else []
+    files += [os.path.join(each, inner) for each in folders for inner in os.listdir(each) if inner.endswith(".py")]
+    if not (files or folders):
+        return True
+    return any(each == importing or _imports(each, name) for each in map(os.path.realpath, files))
+
+
+def _imports(file: str, name: str) -> bool:
     try:
         with open(file, "rb") as source:
             return re.search(rb"(?m)^\s*(?:import|from)\s+%s\b" % name.encode(), source.read()) is not None

@@ -8,7 +8,6 @@ import types
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import NamedTuple
 
 from shapecheck.evaluate.framework_protocol import model_classes
@@ -52,7 +51,7 @@ class ArgumentReader:
         tree: ast.AST,
         module: Mapping[str, object],
         owner: type | None = None,
-        models: Mapping[str, type] = MappingProxyType({}),
+        models: Mapping[str, type] = types.MappingProxyType({}),
     ) -> None:
         self._tree, self._module, self._owner = tree, module, owner
         nodes = list(ast.walk(tree))

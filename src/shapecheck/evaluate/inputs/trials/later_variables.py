@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FrameType, FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 
@@ -21,16 +21,13 @@ from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.probes.vmap_axes import mapped_axes
 from shapecheck.model import Assumption
 
-if TYPE_CHECKING:  # what the type stubs of dict name
-    from _collections_abc import dict_items, dict_keys, dict_values
-
 _OF_ARRAYS = (TypeError, ValueError)  # what JAX raises of shapes that do not fit
 _DEEPEST = 3  # containers around variables, as `{"params": params}` is
 _UPDATED = 2  # what an optimizer's update takes at least: gradients and its state
 
 
 class Use:
-    """Whether code has looked into variables that are not made yet, or into a part of them.
+    """Whether code has asked for a part of variables that are not made yet, or for their leaves.
 
     What takes them apart and puts them together again, as the transformations of JAX do, has not.
     """
@@ -52,39 +49,15 @@ class LaterVariables(dict[str, object]):
 
     def __missing__(self, key: str) -> LaterVariables:
         """The part that is yet to be made; asking for it changes nothing."""
-        return LaterVariables(self.name, (*self.path, key), self._note_use().use)
-
-    def __iter__(self) -> Iterator[str]:
-        return super(LaterVariables, self._note_use()).__iter__()
-
-    def __len__(self) -> int:
-        return super(LaterVariables, self._note_use()).__len__()
-
-    def keys(self) -> dict_keys[str, object]:
-        """As of any dict."""
-        return super(LaterVariables, self._note_use()).keys()
-
-    def values(self) -> dict_values[str, object]:
-        """As of any dict."""
-        return super(LaterVariables, self._note_use()).values()
-
-    def items(self) -> dict_items[str, object]:
-        """As of any dict."""
-        return super(LaterVariables, self._note_use()).items()
-
-    def _note_use(self) -> LaterVariables:
         self.use.seen = True
-        return self
+        return LaterVariables(self.name, (*self.path, key), self.use)
 
 
 _Place = tuple[str, tuple[str, ...], tuple[str, ...], Use]
 
 
 def _flatten(variables: LaterVariables) -> tuple[list[object], _Place]:
-    try:
-        keys = tuple(sorted(dict.keys(variables), key=str))
-    except SystemError as error:  # JAX goes on with us after something beside us that holds itself
-        raise RecursionError from error
+    keys = tuple(sorted(variables, key=str))
     variables.use.apart += 1
     return [variables[key] for key in keys], (variables.name, variables.path, keys, variables.use)
 

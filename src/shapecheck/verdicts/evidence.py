@@ -1,0 +1,164 @@
+"""Evaluations as evidence against a claim: which of them count, and on what made-up arguments that rests.
+
+What they show may owe nothing to an invention: `without_harmless` leaves such out, before `proves` weighs the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from shapecheck.model import SNIPPET, ArrayValue, Assumption, Claim, Evaluation, Module
+from shapecheck.model.assumption import NUMBER, without_numbers
+from shapecheck.shapes import Spec, parse_spec
+from shapecheck.verdicts.claim_outcome import Mismatch
+from shapecheck.verdicts.evaluation_results import ClaimKey, Result, ends_at_claim
+from shapecheck.verdicts.parameter_dependencies import without_unused
+
+_GIVEN = ("test", "example", "config", "script", "run", SNIPPET)  # origins of arguments that the user wrote
+_PARTICULAR = ("tie", "size", "rank")  # assumptions under which a claim was not seen for all sizes
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluationView:
+    """What one evaluation shows of the claims."""
+
+    evaluation: Evaluation
+    results: Mapping[ClaimKey, Result]
+
+    @property
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """What it rests on."""
+        return self.evaluation.assumptions
+
+    def everywhere(self) -> bool:
+        """Whether it is for all sizes: with symbols, none of which had to be a number or another."""
+        is_whole = self.evaluation.mode == "symbolic" and self.evaluation.status == "ok"
+        return is_whole and not any(each.kind in _PARTICULAR for each in self.assumptions)
+
+    def is_free(self, group: Sequence[EvaluationView]) -> bool:
+        """Whether it went to its end with numbers, and with no more ties than others needed."""
+        is_whole = self.evaluation.mode == "sized" and self.evaluation.status == "ok"
+        is_another_case = any(each.kind == "value" and each.provenance == "given" for each in self.assumptions)
+        return is_whole and not is_another_case and self.ties() == min(each.ties() for each in group)
+
+    def ties(self) -> int:
+        """How many dims were tied."""
+        return sum(each.kind == "tie" for each in self.assumptions)
+
+
+def select_counting(
+    modules: Mapping[str, Module], every: Sequence[EvaluationView]
+) -> tuple[list[EvaluationView], list[Evaluation]]:
+    """Those that count, where some ran only under a tie that nothing explains: the others, which failed without it.
+
+    But a relation with a factor (`d = 2*half`) is explained if a claim holds only with it: the claim writes it. Second
+    come the evaluations whose failure that explains.
+    """
+    tied = [each for each in every if any(a.kind == "tie" and a.provenance == "invented" for a in each.assumptions)]
+    if not tied:
+        return list(every), []
+    untied = [each for each in every if each not in tied]
+    failed = [each for each in untied if each.evaluation.failure is not None and each.evaluation.failure.requires]
+    if failed and any(_writes_relation(modules, each, failed) for each in tied):
+        return [_as_written(each) for each in tied], [each.evaluation for each in failed]
+    return untied, []
+
+
+def _writes_relation(modules: Mapping[str, Module], tied: EvaluationView, failed: Sequence[EvaluationView]) -> bool:
+    """Whether a claim holds only with the relations, and none has both sides of one, `(time, 2*series)`: two axes."""
+    relations = [a for a in tied.assumptions if a.kind == "tie" and a.provenance == "invented"]
+    if any(a.value.isalnum() or a.value.isidentifier() for a in relations):
+        return False
+    for path, index in tied.results:
+        dims = {str(dim) for dim in parse_spec(modules[path].claims[index].spec).dims}
+        if any({a.subject, a.value} <= dims for a in relations):
+            return False
+    holds = (key for key, result in tied.results.items() if result.good)
+    return any((r := each.results.get(key)) is not None and r.bad is not None for key in holds for each in failed)
+
+
+def _as_written(seen: EvaluationView) -> EvaluationView:
+    """The same, with its relations as the claims write them."""
+    written = tuple(
+        replace(a, provenance="written") if a.kind == "tie" and a.provenance == "invented" else a
+        for a in seen.assumptions
+    )
+    return EvaluationView(replace(seen.evaluation, assumptions=written), seen.results)
+
+
+def counts(modules: Mapping[str, Module], key: ClaimKey, each: EvaluationView) -> bool:
+    """Whether a claim that an evaluation contradicts is contradicted. Sizes which do not even evaluate prove nothing.
+
+    But whatever the sizes are, the number of axes is the same, unless that was chosen as well.
+    """
+    evaluation, mismatch = each.evaluation, each.results[key].bad
+    if evaluation.status == "ok":
+        return True
+    if mismatch is not None and mismatch.reason == "rank" and not _has_variadics(modules, each):
+        return True
+    module = modules[key[0]]
+    if ends_at_claim(module, module.claims[key[1]], evaluation):
+        return True
+    # A failure of kind "shape" is one that is reported itself.
+    is_known = evaluation.failure is not None and evaluation.failure.kind in ("value", "shape")
+    return is_known or evaluation.origin in _GIVEN
+
+
+def _has_variadics(modules: Mapping[str, Module], each: EvaluationView) -> bool:
+    """Whether arguments or fields that an evaluation saw leave open how many axes they have: `(..., d)`."""
+    seen = ((modules[path], modules[path].claims[index]) for path, index in each.results)
+    given = (claim for module, claim in seen if module.sites[claim.sites[0]].kind in ("param", "field"))
+    return any(parse_spec(claim.spec).rank() is None for claim in given)
+
+
+def without_harmless(module: Module, claim: Claim, each: EvaluationView, mismatch: Mismatch) -> Sequence[Assumption]:
+    """What an evaluation rests on that may bring about what does not fit.
+
+    The number of axes owes nothing to sizes that were made up, nor does one of the call's own, for which its claims or
+    its integers have a name.
+    """
+    owes_none = _owes_no_number(each, mismatch, parse_spec(claim.spec))
+    found: Sequence[Assumption] = without_numbers(each.assumptions) if owes_none else each.assumptions
+    if mismatch.reason == "rank" or _is_of_named_sizes(each, mismatch):
+        found = [a for a in found if a.kind != "size"]
+    if each.evaluation.origin == "function" and mismatch.call.caller is None:
+        known = [
+            module.claims[index]
+            for (path, index), result in each.results.items()
+            if path == module.path and result.good and result.bad is None and not result.loose
+        ]
+        found = without_unused(found, module, claim, [bound.source for bound in mismatch.bound], known)
+    return found
+
+
+def _is_of_named_sizes(each: EvaluationView, mismatch: Mismatch) -> bool:
+    """Whether the size that does not fit, and all that its names mean, are those of the call and of nothing made up."""
+    made = {a.value for a in each.assumptions if a.kind == "size"}
+    named = {text for pair in each.evaluation.sizes for text in pair}
+    bound = {each.size for each in mismatch.bound}
+    at_fault = size_at_fault(mismatch)
+    return mismatch.reason == "dim" and at_fault in named | bound and not ({at_fault} | bound) & made
+
+
+def _owes_no_number(each: EvaluationView, mismatch: Mismatch, spec: Spec) -> bool:
+    """Whether what does not fit cannot be due to a made-up number, which may be an array.
+
+    An array in its place broadcasts: it may bring further axes, and may stretch one of size 1. Nor is it the size that
+    a dim of its name has.
+    """
+    numbers = {a.subject for a in each.assumptions if (a.kind, a.value) == ("rank", NUMBER)}
+    if any(bound.source in numbers for bound in mismatch.bound):
+        return False
+    value, axis, rank = mismatch.value, mismatch.axis, spec.rank()
+    if not isinstance(value, ArrayValue):
+        return False
+    if mismatch.reason == "rank":
+        return rank is not None and len(value.shape) > rank
+    return mismatch.reason == "dim" and axis is not None and axis < len(value.shape) and value.shape[axis] != "1"
+
+
+def size_at_fault(mismatch: Mismatch) -> str:
+    """The size of the axis that does not fit; "" if that is not what is wrong."""
+    shape = mismatch.value.shape if isinstance(mismatch.value, ArrayValue) else ()
+    return shape[mismatch.axis] if mismatch.axis is not None and mismatch.axis < len(shape) else ""
