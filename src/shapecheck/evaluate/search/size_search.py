@@ -342,7 +342,7 @@ class SizeSearch:
             return Assumption("tie", *tie, "invented")
         name, text = tie
         sizes = outcome.bound_call.sizes()
-        inner = tuple(ArgumentSpec("", spec) for spec in outcome.bound_call.inner_specs)
+        inner = tuple(ArgumentSpec("", spec, inside=True) for spec in outcome.bound_call.inner_specs)
         signature = dataclasses.replace(self._call_spec.signature, arrays=(*self._call_spec.signature.arrays, *inner))
         number = dict(outcome.trial.substitution.ties).get(text, "")
         if number.isdigit():  # a name that has the size of the model's own axis: it is that axis that both follow

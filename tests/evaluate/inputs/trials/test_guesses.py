@@ -396,6 +396,22 @@ def beyond_all(x):
     """
     return x * 2
 ''',
+    # a name that only the body has may follow a size of the model, and a run for which it does shows what it shows
+    "lengths.py": """
+class Mixed(eqx.Module):
+    table: jax.Array
+    mix: jax.Array
+
+    def __init__(self, *, dim, width, key):
+        self.table = jax.random.normal(key, (40, dim))
+        self.mix = jax.random.normal(key, (width, dim))
+
+    def __call__(self, x):
+        n = x.shape[-1]
+        x = self.table[x]
+        scores = x @ x.T                    # (n, n)
+        return scores @ self.mix
+""",
 }
 
 

@@ -176,7 +176,7 @@ class SizeAssignment:
         self._sizes: dict[str, Size] = {}
         self._given_sizes: set[int] = set()
         self.used: dict[str, Size] = {}
-        self.inner_specs: list[str] = []  # of arrays inside of arguments, which have names of their own
+        self.inner_specs: list[str] = []  # of arrays inside of arguments, which have names of their own, tied or not
         self.computed: dict[int, SymbolicDim] = {}  # those that follow from others, by their sizes
         self._inner: dict[str, None] = {}  # these names
         self.choose_inner: Callable[[str, int], int] | None = None
@@ -191,6 +191,7 @@ class SizeAssignment:
         specs = tuple(specs)
         free = [n for n in free_names(specs) if n not in self.known]
         self.free = tuple(n for n in free if n not in self.ties)
+        self._tied_inside = self.ties.keys() - {*free, *self.known, *UNNAMED}
         if mode == "symbolic":
             self._sizes.update(_symbols([*free, *_anonymous()]))
         else:
@@ -321,7 +322,8 @@ class SizeAssignment:
                 dims.append(evaluate(dim, self.size))
                 if isinstance(dim, SymbolicDim) and type(dims[-1]) is int:
                     self.computed[dims[-1]] = dim
-        if any(name in self._inner or f"{name}0" in self._inner for name in parsed.names()):
+        inside = self._inner.keys() | self._tied_inside
+        if any(name in inside or f"{name}0" in inside for name in parsed.names()):
             self.inner_specs.append(spec)
         if dtype in ("Key", "PRNGKeyArray"):
             return jax.ShapeDtypeStruct(tuple(dims), self.key(typed=True).dtype)

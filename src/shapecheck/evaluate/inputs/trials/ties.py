@@ -46,11 +46,15 @@ _MULTIPLE = re.compile(r"\d+\*([^\W\d]\w*)")
 
 @dataclass(frozen=True)
 class ArgumentSpec:
-    """What is written of one array argument. `formal` is an annotation, and no comment or docstring."""
+    """What is written of one array argument. `formal` is an annotation, and no comment or docstring.
+
+    One `inside` of an argument has the names of its class, or of the code that takes it out: another scope.
+    """
 
     parameter: str
     spec: str
     formal: bool = True
+    inside: bool = False
 
 
 @dataclass(frozen=True)
@@ -150,9 +154,14 @@ class CallSignature:
         used = {name for names in self._all() for name in names}
         return all(any(are_namesakes(name, each) for name in used) for each in (first, second)) and first != second
 
-    def is_formal(self, name: str) -> bool:
-        """Whether an annotation uses the name."""
-        return any(array.formal and name in parse_spec(array.spec).names() for array in self.arrays)
+    def annotates_both(self, first: str, second: str) -> bool:
+        """Whether the annotations of one scope use both names, so that they mean two dims."""
+
+        def uses(name: str, inside: bool) -> bool:
+            arrays = (array for array in self.arrays if array.formal and array.inside == inside)
+            return any(name in parse_spec(array.spec).names() for array in arrays)
+
+        return any(uses(first, inside) and uses(second, inside) for inside in (False, True))
 
     def _all(self) -> Iterator[frozenset[str]]:
         yield from self.claims
@@ -202,7 +211,7 @@ def explain_tie(tie: Tie, signature: CallSignature, sizes: Sizes) -> Assumption:
     if text.isdigit():
         return _to_size(name, int(text), signature, sizes)
     if text.isidentifier():
-        written = signature.is_formal(name) and signature.is_formal(text)
+        written = signature.annotates_both(name, text)
         is_apart = signature.distinguishes(name, text) and not are_moments(name, text)
         is_apart |= signature.is_side_beside(name, text) or signature.is_side_beside(text, name)
         namesake = not written and not is_apart and may_be_one_dim(name, text)
