@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
+import hypothesis
 import pytest
 
 import shapecheck
@@ -25,6 +26,11 @@ from shapecheck.worker.fork_server import ForkServers
 _WITHOUT_PLUGINS = "PYTEST_DISABLE_PLUGIN_AUTOLOAD"
 _NAMES_THE_TEST = "PYTEST_CURRENT_TEST"
 _PACKAGE = Path(shapecheck.__file__).parent
+# How long an example takes is the machine's doing, which the suite shares with other jobs.
+hypothesis.settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("any machine")
 _FOR_TESTS = ("pytest", "trio")  # what each worker with tests of the user's would import, and takes longest
 
 

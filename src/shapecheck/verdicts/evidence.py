@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from shapecheck.model import SNIPPET, ArrayValue, Assumption, Claim, Evaluation, Module
 from shapecheck.model.assumption import NUMBER, without_numbers
-from shapecheck.shapes import Spec, parse_spec
+from shapecheck.shapes import FixedDim, Spec, parse_spec
 from shapecheck.verdicts.claim_outcome import Mismatch
 from shapecheck.verdicts.evaluation_results import ClaimKey, Result, ends_at_claim
 from shapecheck.verdicts.parameter_dependencies import without_unused
@@ -116,13 +116,16 @@ def without_harmless(module: Module, claim: Claim, each: EvaluationView, mismatc
     """What an evaluation rests on that may bring about what does not fit.
 
     The number of axes owes nothing to sizes that were made up, nor does one of the call's own, for which its claims or
-    its integers have a name.
+    its integers have a name, nor a number that is the same whatever sizes arrays have.
     """
-    owes_none = _owes_no_number(each, mismatch, parse_spec(claim.spec))
+    spec = parse_spec(claim.spec)
+    owes_none = _owes_no_number(each, mismatch, spec)
     found: Sequence[Assumption] = without_numbers(each.assumptions) if owes_none else each.assumptions
+    if _is_other_number(each, mismatch, spec):
+        found = [a for a in found if a.kind != "sizes"]
     if mismatch.reason == "rank" or _is_of_named_sizes(each, mismatch):
         found = [a for a in found if a.kind != "size"]
-    if each.evaluation.origin == "function" and mismatch.call.caller is None:
+    if each.evaluation.origin in ("function", "model") and mismatch.call.caller is None:
         known = [
             module.claims[index]
             for (path, index), result in each.results.items()
@@ -139,6 +142,14 @@ def _is_of_named_sizes(each: EvaluationView, mismatch: Mismatch) -> bool:
     bound = {each.size for each in mismatch.bound}
     at_fault = size_at_fault(mismatch)
     return mismatch.reason == "dim" and at_fault in named | bound and not ({at_fault} | bound) & made
+
+
+def _is_other_number(each: EvaluationView, mismatch: Mismatch, spec: Spec) -> bool:
+    """Whether a claim has a number where the code has another for all sizes: a run with symbols comes to it."""
+    axis, at_fault = mismatch.axis, size_at_fault(mismatch)
+    if each.evaluation.mode != "symbolic" or mismatch.reason != "dim" or axis is None or spec.rank() is None:
+        return False
+    return isinstance(spec.dims[axis], FixedDim) and at_fault.isdigit()
 
 
 def _owes_no_number(each: EvaluationView, mismatch: Mismatch, spec: Spec) -> bool:

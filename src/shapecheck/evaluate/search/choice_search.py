@@ -7,6 +7,7 @@ that is wrong ends in an error, often one that the code raises itself. What come
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -19,6 +20,7 @@ from shapecheck.evaluate.inputs.trials.choices import (
     is_dtype_key,
     is_length_key,
     is_likeness_key,
+    is_rank_key,
     is_stack_key,
 )
 from shapecheck.evaluate.inputs.trials.trial import SearchResult, Trial, TrialOutcome
@@ -27,6 +29,7 @@ from shapecheck.evaluate.search.attempts import Attempts
 _ATTEMPTS = 40
 _SECONDS = 1.5
 _MOST_CHANGES = 4
+_NUMBERS = re.compile(r"[\d,() ]+")
 
 Place = tuple[str, int]
 Progress = tuple[bool, int, tuple[int, ...]]
@@ -94,17 +97,17 @@ def _search_from(start: _Step, attempts: Attempts, search_sizes: Callable[[Trial
             step = _attempt(trial, attempts)
             if step is None or not _is_refused_dtype(step, best):
                 persists &= step is not None and step.shape_error == start.shape_error
-            is_likeness = is_likeness_key(trial.choices[-1][0])  # how far it comes shows with the sizes that it needs
-            if step is None or step.progress > best.progress or is_likeness:
+            is_open = is_likeness_key(trial.choices[-1][0]) or _fits_otherwise(step, best)
+            if step is None or step.progress > best.progress or is_open:
                 found = _with_sizes(trial, search_sizes)
-                if found is None and is_likeness:
+                if found is None and is_open:
                     continue
                 if found is None:
                     return ChoicesFound()
                 if found.ok:
                     return ChoicesFound(trial, _needed_ranks(trial, best, attempts), runs=found)
                 last = max([*map(_step, found.failed), *filter(None, [step])], key=lambda each: each.progress)
-                if is_likeness and last.progress <= best.progress:
+                if is_open and last.progress <= best.progress:
                     continue
                 further = dataclasses.replace(last, trial=trial)
                 break
@@ -120,6 +123,16 @@ def _search_from(start: _Step, attempts: Attempts, search_sizes: Callable[[Trial
 def _is_refused_dtype(step: _Step, before: _Step) -> bool:
     """Whether an array of another dtype ends a run earlier, as a boolean that is negated does: it shows nothing."""
     return is_dtype_key(step.trial.choices[-1][0]) and step.progress < before.progress
+
+
+def _fits_otherwise(step: _Step | None, before: _Step) -> bool:
+    """Whether another number of axes ends a run on the same line for another reason, such as the sizes of these.
+
+    How far it comes shows with the sizes that it needs.
+    """
+    if step is None or not is_rank_key(step.trial.choices[-1][0]) or step.progress != before.progress:
+        return False
+    return step.shape_error is not None and _NUMBERS.sub("", step.message) != _NUMBERS.sub("", before.message)
 
 
 def _attempt(trial: Trial, attempts: Attempts) -> _Step | None:

@@ -110,7 +110,7 @@ class CodeErrors:
         """The attempt to show for a shape error of the code itself: every untied run raised one, on the same line."""
         found = _of_even_sizes(found)
         failed = found.failed
-        if not failed or self._sizes.nested_open or not self._attempts.complete:
+        if not failed or self._sizes.nested_open or not (found.complete and self._attempts.complete):
             return None
         if not self._call_spec.certain and not (self._call_spec.has_union and self.persists):
             return None

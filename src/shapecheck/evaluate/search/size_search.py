@@ -116,6 +116,10 @@ class SizeSearch:
 
         It has any of the numbers of axes for variadic dims, or that `of_rank` of the start.
         """
+        found = self._run_first(start, of_rank=of_rank)
+        return found if found.ok else dataclasses.replace(found, complete=self._attempts.complete)
+
+    def _run_first(self, start: Trial, *, of_rank: bool) -> SearchResult:
         failed: list[TrialOutcome] = []
         ranks = [start.rank] if of_rank else list(self._call_spec.ranks)
         for rank in ranks:
@@ -156,19 +160,21 @@ class SizeSearch:
         if nested is not None:
             return nested
         if tied.trial.substitution != untied.trial.substitution:
-            # Explained ties have led further: what fails there is what fails.
-            return SearchResult(failed=self._failing_under(tied.trial) or (tied,))
+            # Explained ties have led further: what fails there is what fails, unless other numbers do without.
+            again = self._with_usual_numbers(tied.trial)
+            ended = next((each for each in again if each.ok), None)
+            return SearchResult(ok=self._loosen(ended)) if ended is not None else SearchResult(failed=again)
         of_fields = self._field_ties(untied) if len({each.place for each in failed}) > 1 else ()
         if of_fields:  # and so it is where sizes that only some numbers have end a run elsewhere
-            again = self._failing_under(dataclasses.replace(untied.trial, substitution=Substitution(of_fields)))
+            again = self._with_usual_numbers(dataclasses.replace(untied.trial, substitution=Substitution(of_fields)))
+            again = tuple(each for each in again if not each.ok)
             if len(again) > 1 and len({each.place for each in again}) == 1:
                 return SearchResult(failed=again)
         return SearchResult(failed=tuple(failed))
 
-    def _failing_under(self, trial: Trial) -> tuple[TrialOutcome, ...]:
-        """What fails of a trial with each of the usual numbers for what is free."""
-        again = (self._attempts.run(dataclasses.replace(trial, variant=variant)) for variant in (0, 1, 2))
-        return tuple(outcome for outcome in again if not outcome.ok)
+    def _with_usual_numbers(self, trial: Trial) -> tuple[TrialOutcome, ...]:
+        """What a trial shows with each of the usual numbers for what is free."""
+        return tuple(self._attempts.run(dataclasses.replace(trial, variant=variant)) for variant in (0, 1, 2))
 
     def _with_nested(self, failed: TrialOutcome) -> SearchResult | None:
         """What other sizes inside of made-up instances show, if with some of them it runs, or comes further."""
@@ -219,7 +225,7 @@ class SizeSearch:
                 if self._ends(found):
                     return found
                 if self._attempts.is_exhausted():
-                    return outcome
+                    return found if not found.ok and self._is_further(found, outcome) else outcome
                 if found.ok:  # by a number that happened to be twice another
                     number = as_number(tie, outcome)
                     if number is not None and admits(number, outcome):

@@ -396,6 +396,34 @@ def beyond_all(x):
     """
     return x * 2
 ''',
+    # how many axes an array has that a layer is mapped over shows with the sizes that the layer needs
+    "mapped.py": """
+class Head(eqx.Module):
+    inner: eqx.nn.Linear
+    norm: eqx.nn.LayerNorm
+    outer: eqx.nn.Linear
+
+    def __init__(self, width: int, *, key):
+        self.inner = eqx.nn.Linear(width, width, key=key)
+        self.norm = eqx.nn.LayerNorm(width)
+        self.outer = eqx.nn.Linear(width, 23, key=key)
+
+    def __call__(self, x: Array, mask: Array) -> Array:
+        n = x.shape[0]
+        x = jax.vmap(self.norm)(jax.nn.gelu(jax.vmap(self.inner)(x)))
+        y = jax.vmap(self.outer)(x)                        # (n, 23)
+        origin, axis, rest = jnp.split(y, [3, 6], axis=-1)  # (n, 3), (n, 3), (17, n) ~SC201
+        return origin * mask[:, None]
+
+class Images(eqx.Module):
+    conv: eqx.nn.Conv2d
+
+    def __init__(self, width: int, *, key):
+        self.conv = eqx.nn.Conv2d(width, 2 * width, 3, padding=1, key=key)
+
+    def __call__(self, images: Array) -> Array:
+        return jax.vmap(self.conv)(images).mean((2, 3))    # (batch, 2*width)
+""",
     # a name that only the body has may follow a size of the model, and a run for which it does shows what it shows
     "lengths.py": """
 class Mixed(eqx.Module):

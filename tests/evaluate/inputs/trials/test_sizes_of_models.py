@@ -236,6 +236,17 @@ class Cells(eqx.Module):
 """,
     # two names of a class and two of the function are the same two axes, which one operation compares
     "both.py": """
+class Pooled(eqx.Module):
+    position: Array
+
+    def __init__(self, spacial_dim: int, width: int, *, key):
+        self.position = jax.random.normal(key, (spacial_dim**2 + 1, width))
+
+    def __call__(self, x: Float[Array, "c h w"]) -> Float[Array, "tokens c"]:
+        c, h, w = x.shape
+        x = jnp.einsum("chw->hwc", x).reshape(h * w, c)
+        return jnp.concatenate([jnp.mean(x, axis=0, keepdims=True), x]) + self.position
+
 class Field(eqx.Module):
     values: Float[Array, "y x 3"]
 
@@ -244,6 +255,61 @@ def turned(matrix: Float[Array, "h w 3 3"], field: Field) -> Array:
 
 def turned_back(matrix: Float[Array, "h w 3 3"], field: Field) -> Array:
     return jnp.matmul(matrix, field.values)  ~SC305
+""",
+    # images may have to be larger than the first ones that are tried, with as many channels as the model is for
+    "deep.py": """
+class Deep(eqx.Module):
+    conv: eqx.nn.Conv2d
+    pool: eqx.nn.AdaptiveAvgPool2d
+
+    def __init__(self, *, key):
+        self.conv = eqx.nn.Conv2d(3, 8, kernel_size=11, stride=16, key=key)
+        self.pool = eqx.nn.AdaptiveAvgPool2d((6, 6))
+
+    def __call__(self, x: Float[Array, "c h w"]) -> Float[Array, "8 6 6"]:
+        return self.pool(self.conv(x))
+
+class Turned(eqx.Module):
+    conv: eqx.nn.Conv2d
+    pool: eqx.nn.AdaptiveAvgPool2d
+
+    def __init__(self, *, key):
+        self.conv = eqx.nn.Conv2d(3, 8, kernel_size=11, stride=16, key=key)
+        self.pool = eqx.nn.AdaptiveAvgPool2d((6, 6))
+
+    def __call__(self, x: Float[Array, "c h w"]) -> Float[Array, "8 6 6"]: ~SC203
+        return self.pool(self.conv(x)).transpose(1, 2, 0)
+""",
+    # where the attempts are over on one path of several, nothing is said of what further ones might have mended
+    "along_a_path.py": """
+class Images(eqx.Module):
+    features: list
+    pool: eqx.nn.AdaptiveAvgPool2d
+    classifier: list
+    inference: bool
+
+    def __init__(self, *, classes: int, key, inference: bool = False):
+        self.features = [eqx.nn.Conv2d(3, 256, 11, stride=8, key=key), eqx.nn.MaxPool2d(3, stride=2)]
+        self.pool = eqx.nn.AdaptiveAvgPool2d((6, 6))
+        widths = (9216, 9216, classes)
+        linears = [eqx.nn.Linear(one, two, key=key) for one, two in zip(widths, widths[1:])]
+        self.classifier = [eqx.nn.Dropout(), linears[0], eqx.nn.Dropout(), linears[1]]
+        self.inference = inference
+
+    def __call__(self, x: Float[Array, "c h w"], key=None) -> Array:
+        if not self.inference:
+            if not key:
+                raise ValueError("a key is needed")
+        for layer in self.features:
+            x = layer(x)
+        x = jnp.ravel(self.pool(x))
+        for layer in self.classifier:
+            if key:
+                key, given = jax.random.split(key)
+            else:
+                given = None
+            x = layer(x, key=given)
+        return x
 """,
     # that two integers fit where they are equal does not verify what mixes them up
     "mixed_up.py": """

@@ -454,16 +454,18 @@ def _readable(function: Callable[..., object]) -> Callable[..., object]:
 def _inventions(made: Iterable[Synthesis], fixed: Collection[int] = ()) -> tuple[Assumption, ...]:
     """What was made up for a call: values of which nothing says the shape, dtypes, and sizes inside of instances.
 
-    Sizes that are `fixed`, since dims were tied to them, are as good as given.
+    First of its own arguments, then of those that a constructor was given. Sizes that are `fixed`, since dims were tied
+    to them, are as good as given.
     """
     found: dict[Assumption, None] = {}
-    for synthesis in made:
+    for is_constructor, synthesis in enumerate(made):
+        of = "self." if is_constructor else ""
         for (kind, name), value in synthesis.values.inventions.items():
-            found[Assumption(kind, name, value, "invented")] = None
+            found[Assumption(kind, of + name, value, "invented")] = None
         for name in synthesis.values.named_numbers:
-            found[Assumption("rank", name, NUMBER, "namesake")] = None
+            found[Assumption("rank", of + name, NUMBER, "namesake")] = None
         for name in synthesis.assignment.guessed_dtypes:
-            found[Assumption("dtype", name, "", "invented")] = None
+            found[Assumption("dtype", of + name, "", "invented")] = None
         for part, spec in synthesis.sources.described_parts.items():
             found[Assumption("part", part, spec, "written")] = None
         for name, size in synthesis.assignment.of_callees.items():

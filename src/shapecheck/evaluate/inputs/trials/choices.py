@@ -243,7 +243,8 @@ def as_assumption(key: str, choice: str, *, is_needed: bool) -> Assumption:
     place, _, what = key.rpartition(" ")
     kinds: Mapping[str, AssumptionKind] = {"rank": "rank", "dtype": "dtype", "integer": "size"}
     is_written = is_needed or choice == AS_FILE_MAKES or what in ("value", "shape", "text", "default", "sizes")
-    subject = place.rpartition(".")[2] if what in ("rank", "dtype", "stack") else place
+    of = "self." if place.startswith("self.") else ""
+    subject = of + place.rpartition(".")[2] if what in ("rank", "dtype", "stack") else place
     return Assumption(kinds.get(what, "value"), subject, choice, "written" if is_written else "invented")
 
 

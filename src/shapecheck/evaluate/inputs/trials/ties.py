@@ -128,7 +128,9 @@ class CallSignature:
 
     def is_nobodys(self, name: str) -> bool:
         """Whether a name stands for an axis of which nobody says anything, so that its size may be any other's."""
-        is_open = name in self.made_names or name in UNNAMED or is_inside(name) or is_further_name(name)
+        axes = f"{name.rstrip('0123456789')}0"  # of an array that was made with more of them than are named beforehand
+        is_made = name in self.made_names or (name[-1:].isdigit() and axes in self.made_names)
+        is_open = is_made or name in UNNAMED or is_inside(name) or is_further_name(name)
         return is_open and not self.uses(name)
 
     def is_side_beside(self, name: str, other: str) -> bool:

@@ -252,10 +252,12 @@ class TrialOutcome:
 class SearchResult:
     """What one construction showed: outcomes that went to their end; or those that did not, all untied.
 
-    `requires` is a tie that nothing explains and under which `tied` went to its end.
+    `requires` is a tie that nothing explains and under which `tied` went to its end. What is not `complete` ended while
+    there was more to try, which might have mended what failed.
     """
 
     ok: tuple[TrialOutcome, ...] = ()
     failed: tuple[TrialOutcome, ...] = ()
     requires: Assumption | None = None
     tied: tuple[TrialOutcome, ...] = ()
+    complete: bool = True
