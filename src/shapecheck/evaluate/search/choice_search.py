@@ -15,6 +15,7 @@ from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthes
 from shapecheck.evaluate.inputs.trials.choices import (
     AS_FILE_MAKES,
     NO_OPTIONS,
+    OTHERWISE,
     Choices,
     Options,
     is_dtype_key,
@@ -89,6 +90,7 @@ def _search_from(start: _Step, attempts: Attempts, search_sizes: Callable[[Trial
     kept = Trial(mode="sized", construction=start.trial.construction, variant=start.trial.variant)
     best = dataclasses.replace(start, trial=kept)
     persists = start.shape_error is not None
+    unlike: _Step | None = None  # without a likeness to what goes by the same name elsewhere, which may mislead
     for _ in range(_MOST_CHANGES):
         further = None
         for trial in _changed_trials(best):
@@ -108,9 +110,13 @@ def _search_from(start: _Step, attempts: Attempts, search_sizes: Callable[[Trial
                     return ChoicesFound(trial, _needed_ranks(trial, best, attempts), runs=found)
                 last = max([*map(_step, found.failed), *filter(None, [step])], key=lambda each: each.progress)
                 if is_open and last.progress <= best.progress:
+                    if trial.choices[-1][1] == OTHERWISE:
+                        unlike = unlike or dataclasses.replace(last, trial=trial)
                     continue
                 further = dataclasses.replace(last, trial=trial)
                 break
+        if further is None:
+            further, unlike = unlike, None
         if further is None:
             break
         best = further

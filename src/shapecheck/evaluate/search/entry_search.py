@@ -22,6 +22,7 @@ from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthes
 from shapecheck.evaluate.inputs.trials.choices import (
     AS_FILE_MAKES,
     AS_MADE,
+    OTHERWISE,
     OWN_SIZES,
     as_assumption,
     is_case_key,
@@ -382,7 +383,9 @@ class EntrySearch:
             return
         yield from outcome.bound_call.assumptions
         yield from (self._sizes.explain_tie(tie, outcome) for tie in outcome.trial.substitution.ties)
-        yield from (as_assumption(*each, is_needed=each[0] in self._needed) for each in outcome.trial.choices)
+        # What is made without a likeness is among the assumptions itself.
+        chosen = (each for each in outcome.trial.choices if each[1] != OTHERWISE)
+        yield from (as_assumption(*each, is_needed=each[0] in self._needed) for each in chosen)
         if outcome.trial.construction == ALL_EQUAL:
             yield Assumption("size", "the constructor's integers", "all equal", "invented")
         for name, factor in outcome.trial.multiples:

@@ -424,6 +424,32 @@ class Images(eqx.Module):
     def __call__(self, images: Array) -> Array:
         return jax.vmap(self.conv)(images).mean((2, 3))    # (batch, 2*width)
 """,
+    # what another function calls by the same name may be another array
+    "namesakes.py": """
+class Head(eqx.Module):
+    inner: eqx.nn.Linear
+    outer: eqx.nn.Linear
+
+    def __init__(self, width: int, *, key):
+        self.inner = eqx.nn.Linear(width, width, key=key)
+        self.outer = eqx.nn.Linear(width, 23, key=key)
+
+    def __call__(self, x: Array) -> Array:
+        n = x.shape[0]
+        x = jax.vmap(self.inner)(x)
+        return jax.vmap(self.outer)(x)  # (n, 24) ~SC201
+
+class Sum(eqx.Module):
+    outer: eqx.nn.Linear
+
+    def __init__(self, width: int, *, key):
+        self.outer = eqx.nn.Linear(width, 22, key=key)
+
+    def __call__(self, y: Array) -> Array:
+        n = y.shape[0]
+        x = jax.vmap(self.outer)(y)  # (n, 22)
+        return x.sum()
+""",
     # a name that only the body has may follow a size of the model, and a run for which it does shows what it shows
     "lengths.py": """
 class Mixed(eqx.Module):
