@@ -38,9 +38,12 @@ _OR_OF_SHAPE = re.compile(
     r"|any\b|empty\b|single\b|one\b|none\b)",
     re.IGNORECASE,
 )
+# A sequence of features is an array, as a set of points is; one of arrays is none, nor one each of which has a shape.
 _CONTAINER = re.compile(
-    r"\b(?:lists?|tuples?|dict\w*|pytrees?|pairs?|(?:sequences?|trees?|iterables?|collections?|mappings?|sets?)\s+of"
-    r"(?!\s+(?:the\s+)?(?:shape|size|length|dim|dimension|rank|type|dtype)s?\b))\b",
+    r"\b(?:lists?|tuples?|dict\w*|pytrees?|pairs?|(?:trees?|iterables?|mappings?)\s+of"
+    r"(?!\s+(?:the\s+)?(?:shape|size|length|dim|dimension|rank|type|dtype)s?\b)"
+    r"|(?:sequences?|collections?|sets?)\s+of\s+(?:(?:[\w-]+\s+){0,3}(?:arrays|tensors|ndarrays|matrices|vectors)"
+    r"|(?s:.*)\beach))\b",
     re.IGNORECASE,
 )
 _OR_BEFORE = re.compile(r"(?:^|[\s(,.;])or\s+(?:\w+\s+){0,4}$", re.IGNORECASE)
