@@ -26,6 +26,9 @@ from shapecheck.claims.axis_words import rank_of
         ("either a 1D or a 2D array", None),
         ("a 2D array, or None", None),
         ("the learning rate", None),
+        ("Velocity vector in spectral space", None),
+        ("the unit vectors, or the normal vector", None),
+        ("the state vector", 1),
     ],
 )
 def test_the_number_of_axes_in_words(description: str, axes: int | None) -> None:

@@ -106,6 +106,12 @@ _RANK = re.compile(
     r"|\b(?P<word>scalar|vector|matrix)\b(?![- ]?(?:valued|of\b|field|product|multipl))",
     re.IGNORECASE,
 )
+# Of what each point has a vector of, an array mostly holds those of many points.
+_AT_POINTS = re.compile(
+    r"\b(?:velocit(?:y|ies)|force|position|displacement|momentum|acceleration|wave(?:[- ]?number)?|wind|field|flux|gradient"
+    r"|unit|normal|direction|tangent|spin|lattice|translation|rotation|electric|magnetic)[- ]vector\b",
+    re.IGNORECASE,
+)
 _WORDS = {"scalar": 0, "vector": 1, "matrix": 2}
 # Words behind which the array is one of several, or of any shape.
 _OPEN = re.compile(
@@ -120,7 +126,8 @@ def rank_of(description: str) -> int | None:
     """How many axes the first sentence of a description gives the array that it describes, if it says so plainly."""
     sentence = _SENTENCE.split(description.strip(), maxsplit=1)[0]
     found = {_number(each) for each in _RANK.finditer(sentence)}
-    return found.pop() if len(found) == 1 and not _OPEN.search(sentence) else None
+    is_open = _OPEN.search(sentence) is not None or _AT_POINTS.search(sentence) is not None
+    return found.pop() if len(found) == 1 and not is_open else None
 
 
 def _number(found: re.Match[str]) -> int:

@@ -193,8 +193,9 @@ class _SectionReader:
             self.current.lines.append(line)
 
     def _ends_section(self, line: Line, after_blank: bool) -> bool:
-        if self.style == "sphinx":
-            return line.indent <= self.header_indent
+        if self.style == "sphinx":  # a description goes on, indented or not, to a blank line or the next field
+            is_other = after_blank or line.text.lstrip().startswith(":")
+            return line.indent < self.header_indent or (line.indent == self.header_indent and is_other)
         if self.style == "google":
             return line.indent <= self.header_indent and (after_blank or self.item_indent is not None)
         if self.style == "markdown":
