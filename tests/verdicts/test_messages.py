@@ -128,6 +128,13 @@ def both(x, y):  # x: (n, m), y: (n, m)
     c = a.T  # (n, m)
     return b, c
 """,
+    "halves.py": """
+from jaxtyping import Array, Float
+
+
+def halves(x: Float[Array, "n d"]):
+    return x[::2, : x.shape[1] % 7]  # (n, d)
+""",
     "square.py": """
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -233,6 +240,11 @@ def test_a_name_that_only_comments_know_points_to_the_comment_that_bound_it(find
 def test_of_two_names_for_one_size_it_takes_the_one_that_the_claim_has_there(findings) -> None:
     found, _ = findings
     assert found["square.py"][0]["message"] == "comment says (4, height, width), but y is (3, height=16, width=16)"
+
+
+def test_a_size_that_is_computed_reads_as_python_writes_it(findings) -> None:
+    found, _ = findings
+    assert found["halves.py"][0]["message"] == "comment says (n, d), but the returned value is ((n+1)//2, d%7)"
 
 
 def test_an_axis_of_size_one_is_not_called_by_the_name_of_another(findings) -> None:

@@ -108,8 +108,8 @@ _RANK = re.compile(
 )
 # Of what each point has a vector of, an array mostly holds those of many points.
 _AT_POINTS = re.compile(
-    r"\b(?:velocit(?:y|ies)|force|position|displacement|momentum|acceleration|wave(?:[- ]?number)?|wind|field|flux|gradient"
-    r"|unit|normal|direction|tangent|spin|lattice|translation|rotation|electric|magnetic)[- ]vector\b",
+    r"\b(?:velocit(?:y|ies)|force|position|displacement|momentum|acceleration|wave(?:[- ]?number)?|wind|field|flux"
+    r"|gradient|unit|normal|direction|tangent|spin|lattice|translation|rotation|electric|magnetic)[- ]vector\b",
     re.IGNORECASE,
 )
 _WORDS = {"scalar": 0, "vector": 1, "matrix": 2}

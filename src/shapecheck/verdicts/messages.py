@@ -20,7 +20,7 @@ from shapecheck.model import (
     call_part,
 )
 from shapecheck.rules import RULES
-from shapecheck.shapes import parse_spec
+from shapecheck.shapes import SpecError, parse_dim, parse_spec
 from shapecheck.verdicts.claim_outcome import BoundSize, Mismatch
 from shapecheck.verdicts.evaluation_results import is_invented_call
 from shapecheck.verdicts.judge import Contradiction
@@ -30,6 +30,7 @@ _CODES = {"param": "SC202", "return": "SC203", "value": "SC204", "name": "SC204"
 
 # Multiples of smaller sizes mean nothing: everything is some multiple of 2.
 _SMALLEST_NAMED = 15
+_JAX_FUNCTION = re.compile(r"\b(?:floordiv|mod)\(")
 _NAMELESS = re.compile(r"\bdim\d+\b")  # a symbol for what the function that was evaluated has no name for
 # Any axis may happen to have these, whatever else has.
 _SAID_BY_NONE = ("0", "1")
@@ -171,7 +172,7 @@ def _observed_text(claim: Claim, mismatch: Mismatch, evaluation: Evaluation) -> 
 def _dim(text: str, names: dict[str, str]) -> str:
     """A size with the name it has, or the name that it is the smallest multiple of: `n_embd=80`, `4*n_embd=320`."""
     if not text.isdigit():
-        return _NAMELESS.sub(lambda found: names.get(found[0], found[0]), text)
+        return _as_python(_NAMELESS.sub(lambda found: names.get(found[0], found[0]), text))
     if text in names:
         return f"{names[text]}={text}"
     sizes = [int(size) for size in names if size.isdigit() and int(size) > _SMALLEST_NAMED]
@@ -180,6 +181,16 @@ def _dim(text: str, names: dict[str, str]) -> str:
         return text
     least = min(factors)
     return f"{least}*{names[str(factors[least])]}={text}"
+
+
+def _as_python(text: str) -> str:
+    """A size over symbols as Python writes it: `(n + 1)//2` of JAX's `floordiv(n + 1, 2)`."""
+    if not _JAX_FUNCTION.search(text):
+        return text
+    try:
+        return str(parse_dim(text))
+    except SpecError:  # with a name that is no word
+        return text
 
 
 def _structure(value: Value) -> str:
