@@ -24,13 +24,16 @@ from shapecheck.evaluate.inputs.trials.choices import (
     is_rank_key,
     is_stack_key,
 )
-from shapecheck.evaluate.inputs.trials.trial import SearchResult, Trial, TrialOutcome
+from shapecheck.evaluate.inputs.trials.size_assignment import Substitution
+from shapecheck.evaluate.inputs.trials.trial import INDEPENDENT, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
 
 _ATTEMPTS = 40
 _SECONDS = 1.5
 _MOST_CHANGES = 4
 _NUMBERS = re.compile(r"[\d,() ]+")
+_OF_INDEX = re.compile(r"\bindex\w*\b.*\binteger", re.IGNORECASE)
+_INTEGER = "int32"
 
 Place = tuple[str, int]
 Progress = tuple[bool, int, tuple[int, ...]]
@@ -55,7 +58,7 @@ class ChoicesFound:
 
 @dataclass(frozen=True)
 class _Step:
-    """How far a trial came, what it said, and what could be chosen instead."""
+    """How far a trial came, under which ties, what it said, and what could be chosen instead."""
 
     trial: Trial
     progress: Progress
@@ -64,6 +67,7 @@ class _Step:
     arrays: tuple[str, ...] = ()
     shape_error: Place | None = None
     needs_values: bool = False
+    ties: Substitution = INDEPENDENT
 
 
 def search_choices(
@@ -89,6 +93,7 @@ def _search_from(start: _Step, attempts: Attempts, search_sizes: Callable[[Trial
     # With the sizes that came furthest: what stops others, as `assert width % heads == 0` does, is none of the choice.
     kept = Trial(mode="sized", construction=start.trial.construction, variant=start.trial.variant)
     best = dataclasses.replace(start, trial=kept)
+    ties = start.trial.substitution  # with which it came so far: what stops without is none of the choice either
     persists = start.shape_error is not None
     unlike: _Step | None = None  # without a likeness to what goes by the same name elsewhere, which may mislead
     for _ in range(_MOST_CHANGES):
@@ -96,7 +101,7 @@ def _search_from(start: _Step, attempts: Attempts, search_sizes: Callable[[Trial
         for trial in _changed_trials(best):
             if attempts.is_exhausted():
                 return ChoicesFound()
-            step = _attempt(trial, attempts)
+            step = _attempt(dataclasses.replace(trial, substitution=ties), attempts)
             if step is None or not _is_refused_dtype(step, best):
                 persists &= step is not None and step.shape_error == start.shape_error
             is_open = is_likeness_key(trial.choices[-1][0]) or _fits_otherwise(step, best)
@@ -107,19 +112,19 @@ def _search_from(start: _Step, attempts: Attempts, search_sizes: Callable[[Trial
                 if found is None:
                     return ChoicesFound()
                 if found.ok:
-                    return ChoicesFound(trial, _needed_ranks(trial, best, attempts), runs=found)
+                    return ChoicesFound(trial, _needed_ranks(found.ok[0].trial, best, attempts), runs=found)
                 last = max([*map(_step, found.failed), *filter(None, [step])], key=lambda each: each.progress)
                 if is_open and last.progress <= best.progress:
                     if trial.choices[-1][1] == OTHERWISE:
-                        unlike = unlike or dataclasses.replace(last, trial=trial)
+                        unlike = unlike or dataclasses.replace(last, trial=trial, ties=last.trial.substitution)
                     continue
-                further = dataclasses.replace(last, trial=trial)
+                further = dataclasses.replace(last, trial=trial, ties=last.trial.substitution)
                 break
         if further is None:
             further, unlike = unlike, None
         if further is None:
             break
-        best = further
+        best, ties = further, further.ties
     chosen = [key for key, _ in best.trial.choices]
     is_of_dtypes = bool(chosen) and all(map(is_dtype_key, chosen)) and best.shape_error is not None
     is_further = is_of_dtypes or (bool(chosen) and best.needs_values)
@@ -177,7 +182,8 @@ def _step_of_refusal(trial: Trial, error: CannotSynthesiseError) -> _Step:
 def _changed_trials(step: _Step) -> Iterator[Trial]:
     """The trial with one more choice, first of arguments that the failure names.
 
-    At last the same dtype for all arrays of one shape: `concatenate([chosen, rejected])` has that of both.
+    At last the same dtype for all arrays of one shape: `concatenate([chosen, rejected])` has that of both. What is
+    joined and then indexes something else may be of several shapes: all of them are integers then.
     """
     chosen = dict(step.trial.choices)
     for key in step.options.named_in(step.message, step.arrays):
@@ -190,6 +196,8 @@ def _changed_trials(step: _Step) -> Iterator[Trial]:
         sizes = step.options.sizes.get(key.partition(" ")[0], frozenset())
         for option in options if sizes and is_dtype_key(key) and key not in chosen else ():
             alike.setdefault((sizes, option), []).append((key, option))
+            if option == _INTEGER and _OF_INDEX.search(step.message):
+                alike.setdefault((frozenset(), option), []).append((key, option))
     for together in alike.values():
         if len(together) > 1:
             yield dataclasses.replace(step.trial, choices=(*step.trial.choices, *together))

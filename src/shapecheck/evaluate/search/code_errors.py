@@ -171,7 +171,8 @@ class CodeErrors:
                 return False
         numbers = error.guessed_numbers()
         if numbers:
-            other = self._attempts.run_if_possible(dataclasses.replace(error.trial, invention=ODD))
+            varied = dataclasses.replace(error.trial, invention=ODD)
+            other = self._attempts.run_if_possible(self._further.with_other_sizes(varied, error))
             if other is None or numbers & other.guessed_numbers() or not _is_same_error(other, error):
                 return False
         return bool(keys or numbers)

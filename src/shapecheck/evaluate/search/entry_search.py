@@ -429,9 +429,12 @@ def _fails_so(first: SearchResult | None, problem: CannotSynthesiseError | None,
 
 
 def _ends_elsewhere(first: SearchResult | None, found: SearchResult) -> bool:
-    """Whether none of these runs ended where the first ones did."""
-    return (
-        bool(found.failed)
-        and first is not None
-        and {o.place for o in first.failed}.isdisjoint(o.place for o in found.failed)
-    )
+    """Whether none of these runs ended where the first ones did, or sooner."""
+    if first is None or not found.failed or not first.failed:
+        return False
+    apart = {each.place for each in first.failed}.isdisjoint(each.place for each in found.failed)
+    return apart and _depth(found) >= _depth(first)
+
+
+def _depth(found: SearchResult) -> int:
+    return max(each.depth for each in found.failed)

@@ -35,6 +35,7 @@ from shapecheck.evaluate.search.suggest_ties import (
     written_ties,
 )
 from shapecheck.model import Assumption
+from shapecheck.shapes import parse_spec
 from shapecheck.shapes.expressions import divisors
 
 
@@ -348,8 +349,11 @@ class SizeSearch:
             return Assumption("tie", *tie, "invented")
         name, text = tie
         sizes = outcome.bound_call.sizes()
-        inner = tuple(ArgumentSpec("", spec, inside=True) for spec in outcome.bound_call.inner_specs)
-        signature = dataclasses.replace(self._call_spec.signature, arrays=(*self._call_spec.signature.arrays, *inner))
+        signature = self._call_spec.signature
+        specs = outcome.bound_call.inner_specs
+        said = (spec for spec in specs if not all(map(signature.is_made, parse_spec(spec).names())))
+        inner = (ArgumentSpec("", spec, inside=True) for spec in said)
+        signature = dataclasses.replace(signature, arrays=(*signature.arrays, *inner))
         number = dict(outcome.trial.substitution.ties).get(text, "")
         if number.isdigit():  # a name that has the size of the model's own axis: it is that axis that both follow
             to_number = explain_tie((name, number), signature, sizes)

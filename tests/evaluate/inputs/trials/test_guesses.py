@@ -450,6 +450,38 @@ class Sum(eqx.Module):
         x = jax.vmap(self.outer)(y)  # (n, 22)
         return x.sum()
 """,
+    # what is joined along an axis has that axis, and what indexes a table are integers, all that is joined for it
+    "joined.py": """
+def rows(table, items):
+    # items: (b, m)
+    return table[items]
+
+def scores(table, batch):
+    # table: (n, d)
+    items = jnp.concatenate([batch["first"][:, None], batch["others"]], axis=1)  # (b, 1 + k)
+    found = rows(table, items)                                                   # (b, 1 + k, d)
+    return found.sum(axis=1)                                                     # (b, 1 + k) ~SC201
+""",
+    # of two that give all keys that are looked up one takes such a dict itself, so that the other made it
+    "made.py": """
+def init_nets(key, width):
+    nets = {
+        "q": jax.random.normal(key, (width, 8)),
+        "v": jax.random.normal(key, (width, 1)),
+    }
+    return nets, nets["q"]
+
+def values(p, x):
+    # x: (b, width)
+    return x @ p  # (b, k)
+
+def loss(nets, target, batch):
+    # target: (width, 8), batch: (b, width)
+    v = values(nets["v"], batch)                     # (b, 1)
+    q = values(nets["q"], batch)                     # (b, 1) ~SC201
+    t = values(target, batch)                        # (b, 8)
+    return (q - t).sum() + v.mean(), {"q": q.mean(), "v": v.mean()}
+""",
     # a name that only the body has may follow a size of the model, and a run for which it does shows what it shows
     "lengths.py": """
 class Mixed(eqx.Module):

@@ -35,6 +35,7 @@ _REDUCING = frozenset(
     }
     | {"concatenate", "squeeze", "take", "take_along_axis", "flip", "sort", "argsort", "norm", "any", "all", "median"}
 )
+_JOINING = frozenset({"concatenate", "concat"})
 
 
 class KnownCalls:
@@ -66,6 +67,21 @@ class KnownCalls:
                     fact.is_array = True
         if name in _REDUCING:
             self._reduction(node)
+        if name in _JOINING:
+            self._joining(node)
+
+    def _joining(self, node: ast.Call) -> None:
+        """What is joined along an axis has that axis, each of it."""
+        pieces = node.args[0] if node.args else None
+        axis = next(
+            (each.value for each in node.keywords if each.arg == "axis"), node.args[1] if node.args[1:] else None
+        )
+        number = literal_integer(axis)
+        for piece in pieces.elts if isinstance(pieces, (ast.Tuple, ast.List)) else ():
+            fact = self._known.fact(piece)
+            if fact is not None:
+                fact.is_array = True
+                fact.need_axis(number or 0)
 
     def _reduction(self, node: ast.Call) -> None:
         receiver = node.func.value if isinstance(node.func, ast.Attribute) else None

@@ -195,42 +195,42 @@ class _ModuleSource:
             fewest = min((len(self.given[name][part]) for name, part in places), default=0)
             best = [each for each in places if len(self.given[each[0]][each[1]]) == fewest]
             if wanted and best:
-                yield from self._usable(best, function, parameter, sure=len(best) == 1 and len(wanted) > 1)
+                yield from self._usable(best, function, parameter, sure=len(wanted) > 1)
                 return
         if keys:
             return  # what lacks them would not do
         if _PARAMETERS.search(parameter):
             after = [(name, -1) for name in self._called_after_users(definitions, parameter)]
-            if found := list(self._usable(after, function, parameter, sure=len(after) == 1)):
+            if found := list(self._usable(after, function, parameter, sure=True)):
                 yield from found
                 return
         assigned = list(dict.fromkeys(self.assigned.get(parameter, ())))
         is_one = is_handed_about(parameter)
-        found = list(self._usable(assigned, function, parameter, sure=is_one and len(assigned) == 1))
+        found = list(self._usable(assigned, function, parameter, sure=is_one))
         yield from found
         if not found:
             named = [(name, -1) for name in self._without_parts(self._called_after(parameter))]
-            yield from self._usable(named, function, parameter, sure=is_one and len(named) == 1)
+            yield from self._usable(named, function, parameter, sure=is_one)
 
     def _usable(
         self, places: Sequence[_Place], function: str, parameter: str, *, sure: bool = False
     ) -> Iterator[Maker]:
-        """Those of the user's functions and classes that do not want such an argument themselves."""
-        home = self.module.__name__.partition(".")[0]
-        for name, part in places:
-            value = vars(self.module).get(name)
-            inner = unwrap(value) if callable(value) else None
-            is_own = str(getattr(inner, "__module__", "")).partition(".")[0] == home
-            if (
-                not is_own
-                or name == function
-                or not isinstance(inner, (types.FunctionType, type))
-                or not callable(value)
-            ):
-                continue
-            code = getattr(inner, "__code__", None)
-            if code is None or parameter not in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
-                yield Maker(value, None if part < 0 else part, sure)
+        """Those of the user's functions and classes that do not want such an argument themselves.
+
+        If there is a single one, it may be `sure`.
+        """
+        found = [place for place in places if self._may_make(place[0], function, parameter)]
+        for name, part in found:
+            yield Maker(vars(self.module)[name], None if part < 0 else part, sure and len(found) == 1)
+
+    def _may_make(self, name: str, function: str, parameter: str) -> bool:
+        value = vars(self.module).get(name)
+        inner = unwrap(value) if callable(value) else None
+        is_own = str(getattr(inner, "__module__", "")).partition(".")[0] == self.module.__name__.partition(".")[0]
+        if not is_own or name == function or not isinstance(inner, (types.FunctionType, type)):
+            return False
+        code = getattr(inner, "__code__", None)
+        return code is None or parameter not in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
     def _called_after(self, parameter: str) -> list[str]:
         """Functions such as `init_state` for `state`; for parameters also `init` and `init_mlp_params`."""

@@ -107,9 +107,8 @@ class ArgumentSources:
         self.owner: Owner | None = None  # whose method it is that arguments are made for
         self.later: dict[str, LaterArgument] = {}  # variables that are made when a model asks for them
         self.described_parts: dict[str, str] = {}  # of arguments: what comments say of them
-        self.recognised: dict[
-            str, str
-        ] = {}  # arguments of which nothing is said, and whose class is known all the same
+        # Arguments of which nothing is said, and of which one knows all the same what they are.
+        self.recognised: dict[str, str] = {}
 
     def argument(
         self,
@@ -197,6 +196,8 @@ class ArgumentSources:
             if annotation in (MISSING, Any) and (found := self._make_undescribed(function, name, said, constructing)):
                 return found[0]
             made = self._like_another(function, name) if annotation in (MISSING, Any, dict) else MISSING
+            if made is MISSING:
+                made = self._of_parts(function, name, said, as_taken=True)
             if made is not MISSING:
                 return made
             if not constructing and not self._instances.is_building and apply_variables():
@@ -277,7 +278,10 @@ class ArgumentSources:
         )
         if not reads.keys() <= made.keys():  # arrays, perhaps: nobody knows what to make
             return MISSING
-        self._values.invent("value", name, "settings as the project writes them" if table else "made-up settings")
+        if table:
+            self.recognised[name] = "settings as the project writes them"
+        else:
+            self._values.invent("value", name, "made-up settings")
         return made
 
     def _written_size(self, name: str, size: int) -> int:
@@ -416,7 +420,10 @@ class ArgumentSources:
         if not parts:
             return MISSING
         chosen = parts[self._choices.likeness(self._values.place(name), tuple(parts))]
-        self._values.invent("value", name, f"as {chosen} is")
+        if len(parts) == 1:
+            self.recognised[name] = f"as {chosen} is"
+        else:
+            self._values.invent("value", name, f"as {chosen} is")
         made = self.made_beside[chosen.parameter]
         for key in chosen.keys:
             made = LazyCall(operator.getitem, [made, key], {})
@@ -436,12 +443,21 @@ class ArgumentSources:
         return [self._integers.choose(f"{name}[{index}]") for index in range(number)]
 
     def _of_parts(
-        self, function: Callable[..., object], name: str, said: Mapping[str, ParameterSpec | BodyShape]
+        self,
+        function: Callable[..., object],
+        name: str,
+        said: Mapping[str, ParameterSpec | BodyShape],
+        *,
+        as_taken: bool = False,
     ) -> object:
-        """What holds all that a function takes out of a parameter, if anybody describes some of it."""
+        """What holds all that a function takes out of a parameter, if anybody describes some of it.
+
+        Or, `as_taken`, if the body says of some that they are arrays.
+        """
         listed = [part for part in entries_of(name, said) if getattr(said[str(part)], "prose", False)]
         parts = tuple(dict.fromkeys((*parts_of(function, name), *listed)))
-        if not any(isinstance(said.get(str(part)), ParameterSpec) for part in parts):
+        kinds = (ParameterSpec, BodyShape) if as_taken else ParameterSpec
+        if not any(isinstance(said.get(str(part)), kinds) for part in parts):
             return MISSING
         is_data = any(part.keys[0] is not None for part in parts)
         if is_data and not listed and apply_variables() and goes_elsewhere(function, name):
@@ -465,6 +481,8 @@ class ArgumentSources:
         if part.keys[-1] is None:
             raise CannotSynthesiseError(f"no comment or docstring describes `{part}`")
         spec = self._choices.spec(self._values.place(part.parameter), "", others)
+        if not spec and isinstance(said, BodyShape):
+            return self._values.as_taken(str(part), said)
         if not spec:
             return self._values.number_or_array(str(part))
         self._values.invent("value", str(part), f"an array of ({', '.join(spec.split())})")

@@ -471,7 +471,7 @@ def _inventions(made: Iterable[Synthesis], fixed: Collection[int] = ()) -> tuple
         for name, size in synthesis.assignment.of_callees.items():
             found[Assumption("callee", name, str(size), "written")] = None
         for name, instance in synthesis.sources.recognised.items():
-            found[Assumption("value", name, instance, "alias")] = None
+            found[Assumption("value", of + name, instance, "alias")] = None
         for name, argument in synthesis.assignment.named_after.items():
             found[Assumption("tie", name, argument, "namesake")] = None
         for name, size in synthesis.instances.sizes.items():

@@ -192,7 +192,6 @@ class SizeAssignment:
         free = [n for n in free_names(specs) if n not in self.known]
         self.free = tuple(n for n in free if n not in self.ties)
         self._tied_inside = self.ties.keys() - {*free, *self.known, *UNNAMED}
-        self._variadics = frozenset(n for text in specs for n in parse_spec(text).variadic_names())
         if mode == "symbolic":
             self._sizes.update(_symbols([*free, *_anonymous()]))
         else:
@@ -323,18 +322,14 @@ class SizeAssignment:
                 dims.append(evaluate(dim, self.size))
                 if isinstance(dim, SymbolicDim) and type(dims[-1]) is int:
                     self.computed[dims[-1]] = dim
-        if any(self._is_inside(name) for name in parsed.names()):
+        inside = self._inner.keys() | self._tied_inside
+        if any(name in inside or f"{name}0" in inside for name in parsed.names()):
             self.inner_specs.append(spec)
         if dtype in ("Key", "PRNGKeyArray"):
             return jax.ShapeDtypeStruct(tuple(dims), self.key(typed=True).dtype)
         if dtype in _OPEN_DTYPES:
             self.guessed_dtypes.append(name)
         return jax.ShapeDtypeStruct(tuple(dims), jnp.dtype(concrete_dtype(dtype, name)))
-
-    def _is_inside(self, name: str) -> bool:
-        """Whether only an array inside of an argument has a name, and no axis of a variadic dim that all may have."""
-        inside = self._inner.keys() | self._tied_inside
-        return not inside.isdisjoint((name, f"{name}0")) and name.rstrip("0123456789") not in self._variadics
 
     def _axes(self, name: str) -> list[str]:
         """The names of the axes of a variadic dim. Of one axis that a plain dim has the name of too, it is that one."""

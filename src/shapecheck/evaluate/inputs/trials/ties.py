@@ -128,10 +128,13 @@ class CallSignature:
 
     def is_nobodys(self, name: str) -> bool:
         """Whether a name stands for an axis of which nobody says anything, so that its size may be any other's."""
-        axes = f"{name.rstrip('0123456789')}0"  # of an array that was made with more of them than are named beforehand
-        is_made = name in self.made_names or (name[-1:].isdigit() and axes in self.made_names)
-        is_open = is_made or name in UNNAMED or is_inside(name) or is_further_name(name)
+        is_open = self.is_made(name) or name in UNNAMED or is_inside(name) or is_further_name(name)
         return is_open and not self.uses(name)
+
+    def is_made(self, name: str) -> bool:
+        """Whether a name was made for an axis, perhaps of an array with more axes than are named beforehand."""
+        first = f"{name.rstrip('0123456789')}0"
+        return name in self.made_names or (name[-1:].isdigit() and first in self.made_names)
 
     def is_side_beside(self, name: str, other: str) -> bool:
         """Whether one is a side of an image, as another dim of that array is, and the other counts what is no space.
