@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from shapecheck import files
+from shapecheck.claims.kept_shapes import is_kept
 from shapecheck.commands.suppress import may_show
 from shapecheck.config import Config
 from shapecheck.model import Claim, Module
@@ -33,6 +34,7 @@ def plan(file: Path, module: Module, config: Config, text: bytes | None = None) 
         if module.sites[s].kind in ("param", "field")
     )
     described += tuple(_described_before(module, {(each.scope, each.parameter) for each in described}))
+    described += tuple(_described_after(module, {(each.scope, each.parameter) for each in described}))
     described += tuple(_described_parts(module))
     printing = debugging_scopes(module, config)
     described += tuple(_guesses(module, printing, {(each.scope, each.parameter) for each in described}))
@@ -75,6 +77,20 @@ def _described_before(module: Module, known: Container[tuple[int, str]]) -> Iter
         for site in (module.sites[s] for s in claim.sites[1:]):
             if site.kind == "param" and claim.notation == "comment" and (site.scope, site.name) not in known:
                 yield replace(_parameter_spec(claim, site.scope, site.name), vague=True)
+
+
+def _described_after(module: Module, known: Container[tuple[int, str]]) -> Iterator[ParameterSpec]:
+    """What comments say of a parameter behind a statement that leaves it its shape: `x = x / 255  # (b, h, w)`."""
+    for claim in module.claims:
+        if claim.notation != "comment" or claim.select or claim.group is not None or not claim.sites:
+            continue
+        site = module.sites[claim.sites[0]]
+        scope = module.scopes[site.scope]
+        is_open = claim.target in scope.parameters and (scope.index, claim.target) not in known
+        if site.kind not in ("value", "name") or not is_open or site.position is None or scope.position is None:
+            continue
+        if is_kept(module.lines, scope.position.line, site.position.line, claim.target):
+            yield _parameter_spec(claim, scope.index, claim.target)
 
 
 def _described_parts(module: Module) -> Iterator[ParameterSpec]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-TERM = r"(?:[A-Za-z_][\w.]*|\d+)"
+TERM = r"(?:[A-Za-z_]\w*(?:\.\w+)*|\d+)"
 OPERATOR = r"(?://|[-+*/])"
 _EQUATION = re.compile(rf"(?<![\w.])(?P<name>[A-Za-z_]\w*)\s*==?\s*(?P<of>{TERM}(?:\s*{OPERATOR}\s*{TERM})+)")
 

@@ -482,6 +482,24 @@ def loss(nets, target, batch):
     t = values(target, batch)                        # (b, 8)
     return (q - t).sum() + v.mean(), {"q": q.mean(), "v": v.mean()}
 """,
+    # what a statement leaves the shape that it had is said of the argument; a text says how a size follows from others
+    "kept.py": """
+class Batch(NamedTuple):
+    advantage: Array   # [N]
+    goal: Array        # [N]
+
+def flatten(rewards, advantage, goal):
+    \'\'\'Joins time and environments: N = T * E.
+
+    rewards: [T, E]
+    \'\'\'
+    T, E = rewards.shape
+    n = T * E
+    advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)  # [T, E]
+    flat = rewards.reshape(n)                                              # [N]
+    both = jnp.outer(flat, advantage[:, 0])                                # [T, N] ~SC201
+    return Batch(advantage.reshape(n), goal.reshape(n)), both
+""",
     # a name that only the body has may follow a size of the model, and a run for which it does shows what it shows
     "lengths.py": """
 class Mixed(eqx.Module):
