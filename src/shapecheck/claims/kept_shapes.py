@@ -19,7 +19,7 @@ _REDUCING: Final = frozenset({"sum", "mean", "max", "min", "std", "var", "prod",
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def is_kept(lines: Sequence[str], function: int, line: int, name: str) -> bool:
+def keeps_shape(lines: Sequence[str], function: int, line: int, name: str) -> bool:
     """Whether the statement on a line is the first to bind a variable again, and leaves it its shape.
 
     `function` is the line of the `def` that it stands in; both count from 1.

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from shapecheck import files
-from shapecheck.claims.kept_shapes import is_kept
+from shapecheck.claims.kept_shapes import keeps_shape
 from shapecheck.commands.suppress import may_show
 from shapecheck.config import Config
 from shapecheck.model import Claim, Module
@@ -89,7 +89,7 @@ def _described_after(module: Module, known: Container[tuple[int, str]]) -> Itera
         is_open = claim.target in scope.parameters and (scope.index, claim.target) not in known
         if site.kind not in ("value", "name") or not is_open or site.position is None or scope.position is None:
             continue
-        if is_kept(module.lines, scope.position.line, site.position.line, claim.target):
+        if keeps_shape(module.lines, scope.position.line, site.position.line, claim.target):
             yield _parameter_spec(claim, scope.index, claim.target)
 
 

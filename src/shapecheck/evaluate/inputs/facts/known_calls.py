@@ -68,9 +68,9 @@ class KnownCalls:
         if name in _REDUCING:
             self._reduction(node)
         if name in _JOINING:
-            self._joining(node)
+            self._concatenation(node)
 
-    def _joining(self, node: ast.Call) -> None:
+    def _concatenation(self, node: ast.Call) -> None:
         """What is joined along an axis has that axis, each of it."""
         pieces = node.args[0] if node.args else None
         axis = next(
