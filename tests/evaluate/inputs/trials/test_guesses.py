@@ -500,6 +500,29 @@ def flatten(rewards, advantage, goal):
     both = jnp.outer(flat, advantage[:, 0])                                # [T, N] ~SC201
     return Batch(advantage.reshape(n), goal.reshape(n)), both
 """,
+    # what nobody describes is an array by its name, of as many axes as the code takes
+    "named.py": """
+import optax
+
+class Classifier(eqx.Module):
+    readout: eqx.nn.Linear
+
+    def __init__(self, width: int, classes: int, *, key):
+        self.readout = eqx.nn.Linear(width, classes, key=key)
+
+    def __call__(self, x):
+        # x: (width,)
+        return self.readout(x)  # (classes,)
+
+def step(model: Classifier, x, labels):
+    # x: (batch, width)
+    def loss(m):
+        logits = jax.vmap(m)(x)       # (batch, classes)
+        highest = logits.max(axis=1)  # (batch,)
+        losses = optax.softmax_cross_entropy_with_integer_labels(logits, labels)
+        return losses.mean(), highest
+    return eqx.filter_value_and_grad(loss, has_aux=True)(model)
+""",
     # a name that only the body has may follow a size of the model, and a run for which it does shows what it shows
     "lengths.py": """
 class Mixed(eqx.Module):

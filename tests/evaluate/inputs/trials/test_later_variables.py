@@ -126,7 +126,7 @@ def normed_loss(params, state, rng, x):
     "own.py": LINEN
     + '''
 def dense(params, x):
-    """x: (batch, 20)"""  ~unreached
+    """x: (batch, 20)"""
     return x @ params["w"] + params["b"]
 
 def ensemble(params, obs):

@@ -192,6 +192,17 @@ def example(name: str) -> str:
     return "key[]" if is_key(name) else f"{short.get(array_dtype(name), array_dtype(name))}[batch 48]"
 
 
+_ARRAY = re.compile(
+    r"(?:^|_)(?:labels?|targets?|logits|images?|tokens|features|embeddings|masks?|positions|observations?|obs|rewards?"
+    r"|actions|advantages|returns|hidden_states|queries|indices|ids)$"
+)
+
+
+def is_array(name: str) -> bool:
+    """Whether what has this name is hardly ever anything but an array."""
+    return _ARRAY.search(name) is not None
+
+
 def array_dtype(name: str) -> str:
     """The dtype of an array that is described without one, by its name."""
     if is_key(name):

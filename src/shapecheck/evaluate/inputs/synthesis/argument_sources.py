@@ -401,6 +401,8 @@ class ArgumentSources:
             return (self._values.number(name),)
         if kind and is_beside_others:
             return (self._values.number_or_array(name),)
+        if not constructing and name_hints.is_array(name) and not parts_of(function, name):
+            return (self._values.some_array(name),)
         return (self._values.number(name),) if name_hints.is_one_number(name) else ()
 
     def _as_derived_says(self, function: Callable[..., object], name: str, annotation: object) -> object:

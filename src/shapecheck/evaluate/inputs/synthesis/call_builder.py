@@ -20,7 +20,7 @@ from shapecheck.evaluate.framework_protocol import (
     modules_in,
     pytree_classes,
 )
-from shapecheck.evaluate.inputs.facts.body_shapes import body_shapes
+from shapecheck.evaluate.inputs.facts.body_shapes import axis_name, body_shapes
 from shapecheck.evaluate.inputs.facts.field_sizes import field_sizes
 from shapecheck.evaluate.inputs.facts.handed_on import descriptions_of
 from shapecheck.evaluate.inputs.facts.handed_parts import called_functions
@@ -348,7 +348,9 @@ class CallBuilder:
         parts = (each.spec for text, each in body.items() if not text.isidentifier() and text not in described)
         written_names = frozenset(free_names([*written_specs(function, described), *(each.spec for each in elsewhere)]))
         mapped = {each.mapped for each in described.values() if each.mapped}
-        made_names = frozenset(free_names([*made, *optional, *parts])) - written_names | mapped
+        # By their names alone others may be made arrays, too.
+        first_axes = (axis_name(name, 0) for name in inspect.signature(function).parameters if name not in described)
+        made_names = frozenset([*free_names([*made, *optional, *parts]), *first_axes]) - written_names | mapped
         return CallSpec(
             prepare=prepare,
             relations=instance is None,
