@@ -102,6 +102,7 @@ _ORDER = re.compile(
     r"|out of bounds|out of range|[<>]=?",
     re.IGNORECASE,
 )
+_ABSENT = re.compile(r"^it needs .*, which is not (?:installed|in this version)")
 _FURTHER = 60  # attempts at ties that nothing explains: they only name what the code would need
 
 
@@ -303,7 +304,7 @@ class SizeSearch:
                     continue
                 if self._ends(found):
                     return found
-                if further is None and not found.ok and found.depth > start.depth:
+                if further is None and not found.ok and (found.depth > start.depth or _lacks_package(found, start)):
                     further = found
         return further
 
@@ -400,6 +401,12 @@ class SizeSearch:
             if outcome.ok:
                 return outcome
         return None
+
+
+def _lacks_package(outcome: TrialOutcome, before: TrialOutcome) -> bool:
+    """Whether a run came further than another, to what only a package has that is not there."""
+    message = outcome.failure.message if outcome.failure is not None else ""
+    return _ABSENT.search(message) is not None and outcome.trace > before.trace
 
 
 def _may_divide(outcome: TrialOutcome) -> bool:

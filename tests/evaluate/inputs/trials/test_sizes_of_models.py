@@ -280,6 +280,22 @@ class Turned(eqx.Module):
     def __call__(self, x: Float[Array, "c h w"]) -> Float[Array, "8 6 6"]: ~SC203
         return self.pool(self.conv(x)).transpose(1, 2, 0)
 """,
+    # what came as far as a package that is not there has no error before
+    "absent.py": """
+from layers_that_nobody_has import mix  ~SC303
+
+class Pool(eqx.Module):
+    position: Array
+
+    def __init__(self, spatial_dim: int, width: int, *, key):
+        self.position = jax.random.normal(key, (spatial_dim**2 + 1, width))
+
+    def __call__(self, x: Float[Array, "c h w"]):
+        c, h, w = x.shape
+        x = jnp.einsum("chw->hwc", x).reshape(h * w, c)
+        x = jnp.concatenate([jnp.mean(x, axis=0, keepdims=True), x]) + self.position
+        return mix(x)  ~SC302
+""",
     # where the attempts are over on one path of several, nothing is said of what further ones might have mended
     "along_a_path.py": """
 class Images(eqx.Module):
