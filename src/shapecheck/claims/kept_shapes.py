@@ -6,8 +6,9 @@ What is said behind one is said of the variable as it came, too.
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 from typing import Final
+
+from shapecheck.syntax.functions_by_position import Function
 
 _PER_ELEMENT = (
     "abs absolute exp expm1 log log1p log2 log10 sqrt rsqrt square sign sin cos tan tanh sinh cosh arctan floor ceil"
@@ -16,24 +17,12 @@ _PER_ELEMENT = (
 )
 _ELEMENTWISE: Final = frozenset(_PER_ELEMENT.split())
 _REDUCING: Final = frozenset({"sum", "mean", "max", "min", "std", "var", "prod", "norm", "amax", "amin", "median"})
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def keeps_shape(lines: Sequence[str], function: int, line: int, name: str) -> bool:
-    """Whether the statement on a line is the first to bind a variable again, and leaves it its shape.
-
-    `function` is the line of the `def` that it stands in; both count from 1.
-    """
-    try:
-        tree = ast.parse("\n".join(lines))
-    except (SyntaxError, ValueError, RecursionError):
-        return False
-    functions = (each for each in ast.walk(tree) if isinstance(each, _Function))
-    found = next((each for each in functions if each.lineno == function), None)
-    if found is None:
-        return False
-    bound = [each for each in ast.walk(found) if isinstance(each, ast.Name) and each.id == name and _is_bound(each)]
-    statement = next((each for each in found.body if each.lineno <= line <= (each.end_lineno or 0)), None)
+def keeps_shape(function: Function, line: int, name: str) -> bool:
+    """Whether the statement on a line of a function is the first to bind a variable again, and leaves it its shape."""
+    bound = [each for each in ast.walk(function) if isinstance(each, ast.Name) and each.id == name and _is_bound(each)]
+    statement = next((each for each in function.body if each.lineno <= line <= (each.end_lineno or 0)), None)
     if statement is None or any(each.lineno < statement.lineno for each in bound):
         return False
     if isinstance(statement, ast.AugAssign):

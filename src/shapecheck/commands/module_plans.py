@@ -16,6 +16,7 @@ from shapecheck.commands.suppress import may_show
 from shapecheck.config import Config
 from shapecheck.model import Claim, Module
 from shapecheck.shapes import AnyDim, FixedDim, is_variadic, parse_spec, print_spec
+from shapecheck.syntax.functions_by_position import functions_by_position
 from shapecheck.worker.messages.plans import UNSAID, ModulePlan, ParameterSpec, ShapeOfName
 
 
@@ -89,7 +90,8 @@ def _described_after(module: Module, known: Container[tuple[int, str]]) -> Itera
         is_open = claim.target in scope.parameters and (scope.index, claim.target) not in known
         if site.kind not in ("value", "name") or not is_open or site.position is None or scope.position is None:
             continue
-        if keeps_shape(module.lines, scope.position.line, site.position.line, claim.target):
+        function = functions_by_position(module.lines).get((scope.position.line, scope.position.column))
+        if function is not None and keeps_shape(function, site.position.line, claim.target):
             yield _parameter_spec(claim, scope.index, claim.target)
 
 

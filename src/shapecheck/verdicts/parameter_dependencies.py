@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from shapecheck.model import Assumption, Claim, Module, Position
+from shapecheck.syntax.functions_by_position import Function, functions_by_position
 
 _WORD = re.compile(r"[^\W\d]\w*")
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _ENDS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 _BLOCKS = (ast.If, ast.While, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith, ast.Match, ast.Try)
@@ -34,7 +34,9 @@ def without_unused(
     if scope.kind != "function" or not any(each.provenance == "invented" for each in assumptions):
         return assumptions
     position = scope.position
-    function = _functions(module.lines).get((position.line, position.column)) if position is not None else None
+    function = (
+        functions_by_position(module.lines).get((position.line, position.column)) if position is not None else None
+    )
     start = _start(function, module, claim) if function is not None else None
     if function is None or start is None:
         return assumptions
@@ -50,7 +52,7 @@ def _root(subject: str) -> str:
     return subject.partition(".")[0].partition("[")[0]
 
 
-def _start(function: _Function, module: Module, claim: Claim) -> set[str] | None:
+def _start(function: Function, module: Module, claim: Claim) -> set[str] | None:
     """The names that the claimed value is made of at once; None if nobody can tell."""
     found: set[str] = set()
     for site in (module.sites[each] for each in claim.sites):
@@ -73,7 +75,7 @@ def _start(function: _Function, module: Module, claim: Claim) -> set[str] | None
     return found
 
 
-def _closure(function: _Function, start: set[str], ends: set[str]) -> frozenset[str]:
+def _closure(function: Function, start: set[str], ends: set[str]) -> frozenset[str]:
     """All names that these depend on, by any number of steps; what the `ends` depend on is no matter."""
     direct, always = _dependencies(function)
     found, todo = set[str](), [*start, *always]
@@ -85,14 +87,14 @@ def _closure(function: _Function, start: set[str], ends: set[str]) -> frozenset[
     return frozenset(found)
 
 
-def _single_bindings(function: _Function) -> set[str]:
+def _single_bindings(function: Function) -> set[str]:
     """The variables that one statement binds, and nothing changes."""
     count = Counter(bound for node in ast.walk(function) for bound, _ in _bindings(node))
     return {name for name, times in count.items() if times == 1} - _names_of_parameters(function)
 
 
 @lru_cache(maxsize=32)
-def _dependencies(function: _Function) -> tuple[Mapping[str, set[str]], set[str]]:
+def _dependencies(function: Function) -> tuple[Mapping[str, set[str]], set[str]]:
     """For each variable the names that it is made of; and the names that decide which statements run at all."""
     direct: dict[str, set[str]] = {}
     always: set[str] = set()
@@ -150,7 +152,7 @@ def _capture_names(pattern: ast.pattern) -> Iterator[str]:
             yield name
 
 
-def _conditions(function: _Function, node: ast.AST) -> set[str]:
+def _conditions(function: Function, node: ast.AST) -> set[str]:
     """The names in the heads of the blocks that a node stands in."""
     around = [each for each in ast.walk(function) if isinstance(each, _BLOCKS) and node in ast.walk(each)]
     return _names(*(head for each in around for head in _heads(each)))
@@ -173,7 +175,7 @@ def _names_of_parameters(function: ast.AST) -> set[str]:
     return {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
 
 
-def _inside(function: _Function) -> Iterator[ast.AST]:
+def _inside(function: Function) -> Iterator[ast.AST]:
     """The nodes of a function, without those of functions inside."""
     todo: list[ast.AST] = [*function.body]
     while todo:
@@ -190,13 +192,3 @@ def _stands_at(node: ast.AST, position: Position) -> bool:
         position.end_line,
         position.end_column,
     )
-
-
-@lru_cache(maxsize=8)
-def _functions(lines: tuple[str, ...]) -> Mapping[tuple[int, int], _Function]:
-    try:
-        tree = ast.parse("\n".join(lines))
-    except (SyntaxError, ValueError, RecursionError):
-        return {}
-    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
-    return {(node.lineno, node.col_offset): node for node in nodes}
