@@ -1,7 +1,7 @@
 """Cases are small modules; a folder of them is checked in one run.
 
 A line which must give a finding ends in `~SC201` (taken off before the file is written), one whose claim must stay
-unreached in `~unreached`. Every other claim must be verified, and every comment must be read as a claim.
+unreached in `~unreached`, one that does not hold but is not reported in `~tentative`. Every other claim must be verified, and every comment must be read as a claim.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MARK = re.compile(r"\s*~([A-Za-z]+\d*)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Checked:
-    """One case: what was asked for, and what the run gave, as (line, code or "unreached")."""
+    """One case: what was asked for, and what the run gave, as (line, code, "unreached" or "tentative")."""
 
     expected: list[tuple[int, str]]
     actual: list[tuple[int, str]]
@@ -85,6 +85,9 @@ def _checked(name: str, marked: str, plain: str, report: Report) -> Checked:
     actual = sorted({*((f.span.line, f.code) for f in findings), *((u.line, "unreached") for u in unreached)})
     module = claims.read_module(name, plain.encode())
     claimed = {line for c in module.claims for line in range(c.span.line, c.span.end_line + 1)}
+    held = {each.line for each in report.verified if each.path == name}
+    tentative = {c.span.line for c in module.claims} - held - {line for line, _ in actual}
+    actual = sorted([*actual, *((line, "tentative") for line in tentative)])
     unread = [n for n, line in enumerate(plain.splitlines(), 1) if "# " in line and n not in claimed]
     told = [f"{f.path}:{f.span.line} {f.code} {f.message} | {' | '.join(f.details)}" for f in findings]
     told += [f"{u.path}:{u.line} unreached: {u.reason}" for u in unreached]

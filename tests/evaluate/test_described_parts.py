@@ -152,6 +152,29 @@ def losses(apply_fn, params, batch):
     picked = jnp.take_along_axis(logits, both[..., None], axis=-1)  # (2 * b, t, 1)
     return picked[..., 0] * mask  # (2 * b, t)
 """,
+    # what is joined or stacked says what its pieces are
+    "joined.py": """
+def pair(x, y):
+    both = jnp.concatenate([x, y], axis=-1)  # (n, d + e)
+    turned = x.T  # (n, d) ~SC201
+    return both.sum(0)  # (n,) ~SC201
+
+def stacked(x, y):
+    both = jnp.stack([x, y], axis=1)  # (n, 2, d)
+    return both.sum(1) + x  # (n, d)
+
+def entries(batch):
+    inputs = jnp.concatenate((batch["obs"], batch["act"]), axis=-1)  # (b, o + a)
+    return inputs.T * batch["act"].sum(1)  # (b, o + a) ~SC201
+
+def annotated(x: Float[Array, "n d"], y: Float[Array, "n e"]):
+    both = jnp.concatenate([x, y], axis=-1)  # (n, e) ~SC201
+    return both
+
+def column(x, y):
+    both = jnp.concatenate([x[:, None], y], axis=1)  # (n, d + 1)
+    return both * x[:, None]  # (n, d + 1)
+""",
     # the class that other functions of the file give a parameter of that name
     "namesakes.py": """
 class Graph(NamedTuple):
@@ -271,8 +294,8 @@ def taken(carry):
     "unclear.py": """
 def two(batch):
     x = batch["x"]  # (b, t)  ~unreached
-    y = batch["x"]  # (b, t, 1)  ~unreached
-    return x @ y[..., 0].T  # (b, b)  ~unreached
+    y = batch["x"]  # (b, t, 1)  ~tentative
+    return x @ y[..., 0].T  # (b, b)  ~tentative
 
 def again(batch, flag):
     batch = dict(batch)

@@ -53,6 +53,20 @@ def test_only_what_ended_processes_left_is_removed(temporary: Path) -> None:
     assert all(each.exists() for each in stay)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_process_that_has_ended_and_was_not_waited_for_owns_nothing(temporary: Path) -> None:
+    code = "from shapecheck.evaluate.scratch_folders import lasting_folder; print(lasting_folder())"
+    environment = {**os.environ, "PYTHONPATH": SRC, "TMPDIR": str(temporary)}
+    process = subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    left = Path(process.stdout.read().strip())
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    assert left.parent == temporary
+    assert sweep() == 1
+    assert not left.exists()
+    process.communicate()
+
+
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_a_run_that_is_ended_leaves_nothing_to_the_next(number: signal.Signals, tmp_path: Path) -> None:

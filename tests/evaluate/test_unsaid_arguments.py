@@ -113,7 +113,7 @@ def table(key, args):
     emb = jax.random.normal(key, (args.n_items, args.dim))  # (n_items, dim)
     if args.verbose:
         print(emb)
-    wrong = emb.T  # (n_items, dim) ~unreached
+    wrong = emb.T  # (n_items, dim) ~SC201
     return emb
 """,
     # a model of which only methods are called, or that a function inside gets

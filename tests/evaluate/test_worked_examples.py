@@ -15,7 +15,7 @@ def overlap(signal):
         signal: array of shape (batch, frames, length).
     """
     b, f, n = signal.shape
-    # Pad the frames so that signal.shape = (6, 6)
+    # Pad the frames so that signal.shape = (6, 6) ~tentative
     # a b c 0 0 0
     signal = jnp.pad(signal, ((0, 0), (0, 1), (0, 1)))
     # signal.shape = (batch, frames) ~SC201

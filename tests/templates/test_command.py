@@ -285,7 +285,6 @@ def make_number(size):
             ],
         ),
         (["Carries", "--arg", "f32[20]"], ["has type float32[20] but", "--init d_in=20"]),
-        (["drop"], ["--arg 'tokens=i32[batch 48]' --arg 'keep_mask=bool[batch 48]' (or"]),
     ],
 )
 def test_what_cannot_be_evaluated_has_a_remedy(
@@ -295,6 +294,14 @@ def test_what_cannot_be_evaluated_has_a_remedy(
     assert main(["template", f"two.py:{args[0]}", *args[1:]]) == 2
     told = capsys.readouterr().err
     assert [remedy for remedy in remedies if remedy not in told] == []
+
+
+def test_what_has_the_name_of_an_array_needs_no_remedy(
+    net: str, model: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("two.py").write_text(net + TWO)
+    assert main(["template", "two.py:drop"]) == 0
+    assert "drop  tokens=i32[dim3], keep_mask=bool[dim4] -> i32[dim3]" in capsys.readouterr().out
 
 
 def test_what_is_true_or_false_by_its_name_need_not_be_given(

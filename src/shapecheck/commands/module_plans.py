@@ -15,7 +15,7 @@ from shapecheck.claims.kept_shapes import keeps_shape
 from shapecheck.commands.suppress import may_show
 from shapecheck.config import Config
 from shapecheck.model import Claim, Module
-from shapecheck.shapes import AnyDim, FixedDim, is_variadic, parse_spec, print_spec
+from shapecheck.shapes import AnyDim, FixedDim, parse_spec
 from shapecheck.syntax.functions_by_position import functions_by_position
 from shapecheck.worker.messages.plans import UNSAID, ModulePlan, ParameterSpec, ShapeOfName
 
@@ -36,7 +36,7 @@ def plan(file: Path, module: Module, config: Config, text: bytes | None = None) 
     )
     described += tuple(_described_before(module, {(each.scope, each.parameter) for each in described}))
     described += tuple(_described_after(module, {(each.scope, each.parameter) for each in described}))
-    described += tuple(_described_parts(module))
+    described += tuple(_described_parts(module, {(each.scope, each.parameter) for each in described}))
     printing = debugging_scopes(module, config)
     described += tuple(_guesses(module, printing, {(each.scope, each.parameter) for each in described}))
     return ModulePlan(
@@ -95,15 +95,12 @@ def _described_after(module: Module, known: Container[tuple[int, str]]) -> Itera
             yield _parameter_spec(claim, scope.index, claim.target)
 
 
-def _described_parts(module: Module) -> Iterator[ParameterSpec]:
+def _described_parts(module: Module, known: Container[tuple[int, str]]) -> Iterator[ParameterSpec]:
     """What claims say of parts of parameters; nothing of those of which they say different things."""
     found: dict[tuple[int, str], list[Claim]] = {}
     for each in module.parts:
-        claim = module.claims[each.claim]
-        spec = parse_spec(claim.spec)
-        if len(spec.dims) >= each.mapped and not any(map(is_variadic, spec.dims[: each.mapped])):
-            inner = replace(claim, spec=print_spec(replace(spec, dims=spec.dims[each.mapped :])))
-            found.setdefault((each.scope, each.part), []).append(inner)
+        if (each.scope, each.part) not in known:
+            found.setdefault((each.scope, each.part), []).append(replace(module.claims[each.claim], spec=each.spec))
     for (scope, part), claims in found.items():
         if len({claim.spec for claim in claims}) == 1:
             yield _parameter_spec(claims[0], scope, part)

@@ -66,12 +66,22 @@ def _is_alive(pid: int, begin: str) -> bool:
         return False
     except PermissionError:  # somebody else's, so the one that was ours has ended
         return False
-    return _begin(pid) == begin
+    return _begin(pid) == begin and not _is_zombie(pid)
 
 
 def _begin(pid: int) -> str:
     """When a process began, as Linux counts; nothing elsewhere."""
+    return (_status(pid) or [""])[-1]
+
+
+def _is_zombie(pid: int) -> bool:
+    """Whether a process has ended, and nobody has asked how: in a container perhaps nobody ever will."""
+    return _status(pid)[:1] in (["Z"], ["X"])
+
+
+def _status(pid: int) -> list[str]:
+    """What Linux tells of a process, from its state to when it began; nothing elsewhere."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[:20]
+    except OSError:
+        return []

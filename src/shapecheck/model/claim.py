@@ -220,15 +220,15 @@ class DocstringHint:
 
 @dataclass(frozen=True)
 class DescribedPart:
-    """That a claim (by its index) is about a part of a parameter of the function `scope`: `batch["x"]`, as a text.
+    """That a claim (by its index) says `spec` of a part of a parameter of the function `scope`, as a text: `batch["x"]`.
 
-    The part itself lacks the first `mapped` axes.
+    The claim may be about more: several of what the part is mapped to, or what it is joined with.
     """
 
     scope: int
     part: str
     claim: int
-    mapped: int = 0
+    spec: str
 
 
 @dataclass(frozen=True)
