@@ -1,7 +1,8 @@
 """Cases are small modules; a folder of them is checked in one run.
 
 A line which must give a finding ends in `~SC201` (taken off before the file is written), one whose claim must stay
-unreached in `~unreached`, one that does not hold but is not reported in `~tentative`. Every other claim must be verified, and every comment must be read as a claim.
+unreached in `~unreached`, one that does not hold but is not reported in `~tentative`. Every other claim must be
+verified, and every comment must be read as a claim.
 """
 
 from __future__ import annotations
