@@ -220,7 +220,7 @@ class DocstringHint:
 
 @dataclass(frozen=True)
 class DescribedPart:
-    """That a claim, by its index, says `spec` of a part of a parameter of the function `scope`: `batch["x"]`, as a text.
+    """That a claim, by its index, says `spec` of a part of a parameter of the function `scope`, as text: `batch["x"]`.
 
     The claim may be about more: several of what the part is mapped to, or what it is joined with.
     """
