@@ -99,7 +99,7 @@ def rest(carry):
 
 def square(points):
     x, y = points
-    return x @ y  # (n,)  ~unreached
+    return x @ y  # (n,)
 
 def never(carry: dict[str, Any]):
     x = carry["x"]  # (n, 3)  ~unreached

@@ -18,14 +18,14 @@ Place = tuple[str, int, int]
 
 
 @dataclass(frozen=True)
-class Joined:
+class JoinedArrays:
     """Arrays that one call joins along an axis, or stacks as a new one."""
 
     pieces: tuple[ast.expr, ...]
     axis: int
     is_stack: bool
 
-    def described(self, spec: Spec) -> Iterator[tuple[ast.expr, str]]:
+    def piece_specs(self, spec: Spec) -> Iterator[tuple[ast.expr, str]]:
         """The pieces, each with what a spec of the whole says of it; nothing if it does not say which axis it is."""
         place = self.axis if self.axis >= 0 else len(spec.dims) + self.axis
         beside = spec.dims[: place + 1] if self.axis >= 0 else spec.dims[max(place, 0) :]
@@ -37,19 +37,19 @@ class Joined:
             yield piece, print_spec(Spec((*spec.dims[:place], *along, *spec.dims[place + 1 :])))
 
 
-def joined_variables(function: ast.AST) -> Mapping[Place, Joined]:
+def joined_variables(function: ast.AST) -> Mapping[Place, JoinedArrays]:
     """The variables of a function that one of these calls gives."""
-    found: dict[Place, Joined] = {}
+    found: dict[Place, JoinedArrays] = {}
     for node in ast.walk(function):
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            joined = _joined(node.value)
+            joined = _joined_arrays(node.value)
             if joined is not None:
                 for place in (node, node.value):
                     found[node.targets[0].id, place.lineno, place.col_offset] = joined
     return found
 
 
-def _joined(value: ast.expr) -> Joined | None:
+def _joined_arrays(value: ast.expr) -> JoinedArrays | None:
     if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute) or not value.args:
         return None
     name, pieces = value.func.attr, value.args[0]
@@ -59,7 +59,7 @@ def _joined(value: ast.expr) -> Joined | None:
     axis = _integer(given[0]) if given else 0
     if axis is None or any(isinstance(each, ast.Starred) for each in pieces.elts):
         return None
-    return Joined(tuple(pieces.elts), axis, name in _STACKING)
+    return JoinedArrays(tuple(pieces.elts), axis, name in _STACKING)
 
 
 def _integer(node: ast.expr) -> int | None:

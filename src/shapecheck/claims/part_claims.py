@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from shapecheck.claims.joined_pieces import Joined, Place, joined_variables
+from shapecheck.claims.joined_pieces import JoinedArrays, Place, joined_variables
 from shapecheck.model import Claim, DescribedPart, Site, entry_key
 from shapecheck.model.parameter_parts import ParameterParts, Part
 from shapecheck.shapes import Spec, is_variadic, parse_spec, print_spec
@@ -17,11 +17,11 @@ def described_parts(tables: Tables, claims: Sequence[Claim], sites: Sequence[Sit
     What is joined of parts, or of parameters, describes those that no claim describes by themselves.
     """
     reader = _PartReader(tables, sites)
-    direct = [each for index, claim in enumerate(claims) for each in reader.taken(index, claim)]
+    direct = [each for index, claim in enumerate(claims) for each in reader.taken_part(index, claim)]
     yield from direct
     known = {(each.scope, each.part) for each in direct}
     for index, claim in enumerate(claims):
-        yield from (each for each in reader.joined(index, claim) if (each.scope, each.part) not in known)
+        yield from (each for each in reader.joined_parts(index, claim) if (each.scope, each.part) not in known)
 
 
 class _PartReader:
@@ -31,9 +31,9 @@ class _PartReader:
         self._tables = tables
         self._sites = sites
         self._parts: dict[int, ParameterParts] = {}
-        self._joined: dict[int, Mapping[Place, Joined]] = {}
+        self._joined: dict[int, Mapping[Place, JoinedArrays]] = {}
 
-    def taken(self, index: int, claim: Claim) -> Iterator[DescribedPart]:
+    def taken_part(self, index: int, claim: Claim) -> Iterator[DescribedPart]:
         """The part that a claim is about."""
         if (entry := _entry(claim, self._sites)) is not None:
             yield DescribedPart(claim.scope, str(entry), index, claim.spec)
@@ -47,7 +47,7 @@ class _PartReader:
             if part is not None and part.keys and (spec := _without_axes(claim.spec, part.mapped)) is not None:
                 yield DescribedPart(scope, str(part), index, spec)
 
-    def joined(self, index: int, claim: Claim) -> Iterator[DescribedPart]:
+    def joined_parts(self, index: int, claim: Claim) -> Iterator[DescribedPart]:
         """The parts that the value which a claim is about is joined of, each with its share of it."""
         site = self._site(claim)
         place = _place(site) if site is not None else None
@@ -57,7 +57,7 @@ class _PartReader:
             if scope not in self._joined:
                 self._joined[scope] = joined_variables(self._tables.nodes[scope])
             joined = self._joined[scope].get(place)
-            for piece, spec in joined.described(parse_spec(claim.spec)) if joined is not None else ():
+            for piece, spec in joined.piece_specs(parse_spec(claim.spec)) if joined is not None else ():
                 part = self._parts_of(scope).part(piece)
                 if part is not None and not part.mapped:
                     yield DescribedPart(scope, str(part), index, spec)

@@ -48,6 +48,7 @@ def plan(file: Path, module: Module, config: Config, text: bytes | None = None) 
         sites=module.sites,
         described=described,
         named=tuple(_named_shapes(module)),
+        ranks=tuple(_claimed_ranks(module)),
         claimed=tuple(sorted({module.sites[c.sites[0]].scope for c in module.claims if c.sites} | printing)),
         names=_names(module),
         hints=module.hints,
@@ -127,6 +128,18 @@ def _named_shapes(module: Module) -> Iterator[ShapeOfName]:
         is_plain = not claim.loose or (is_parameter and claim.notation == "docstring")
         if is_plain and claim.target.isidentifier() and parse_spec(claim.spec).rank() is not None:
             yield ShapeOfName(site.scope, claim.target, claim.spec, claim.dtype, of_parameter=is_parameter)
+
+
+def _claimed_ranks(module: Module) -> Iterator[tuple[int, int]]:
+    """How many axes claims say that variables and results have; nothing where they may say several things."""
+    found: dict[int, set[int | None]] = {}
+    for claim in module.claims:
+        is_plain = not claim.loose and not claim.select and not claim.readings and claim.group is None
+        if is_plain and len(claim.sites) == 1 and module.sites[claim.sites[0]].kind in ("name", "value", "return"):
+            found.setdefault(claim.sites[0], set()).add(parse_spec(claim.spec).rank())
+    for site, ranks in found.items():
+        if len(ranks) == 1 and (rank := next(iter(ranks))) is not None:
+            yield site, rank
 
 
 _TRACING = re.compile(r"\b(?:jit|scan|while_loop|fori_loop|cond|switch|checkpoint|remat|shard_map|pmap|defvjp)\b")

@@ -27,6 +27,10 @@ _PASSING_ON = frozenset({"process_and_note", "value_of", "method"})
 _PASSING_ON_ARGUMENTS = dis.opmap["CALL_FUNCTION_EX"]
 
 
+Trace = tuple[tuple[int, int], ...]
+"""How an error came: the lines of the user's code, outermost first, each with the instruction that it had come to."""
+
+
 class RefusalError(Exception):
     """What we raise on purpose in the midst of the user's code, which cannot go on there."""
 
@@ -50,7 +54,7 @@ def _is_of_called(error: BaseException) -> bool:
 
     What does not fit the user's function is raised there, and what a callable written in C raises: both have no frame.
     """
-    *_, last = _tracebacks(error)
+    *_, last = tracebacks_of(error)
     code = last.tb_frame.f_code
     starts = [*dis.findlinestarts(code), (len(code.co_code), 0)]
     # By its line: where a `finally` is around the call, the instruction is the one that raises the error again.
@@ -90,15 +94,21 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 def frames_of(error: BaseException) -> list[tuple[FrameType, int]]:
     """The frames that an error came through, but for ours that JAX calls: what it raises there, it raises itself."""
-    return [(each.tb_frame, each.tb_lineno) for each in _tracebacks(error)]
+    return [(each.tb_frame, each.tb_lineno) for each in tracebacks_of(error)]
 
 
-def _tracebacks(error: BaseException) -> Iterator[TracebackType]:
+def tracebacks_of(error: BaseException) -> Iterator[TracebackType]:
+    """The same with the instructions of these frames, outermost first."""
     current: TracebackType | None = _traceback_of(error)
     while current is not None:
         if not _is_called_by_jax(current.tb_frame):
             yield current
         current = current.tb_next
+
+
+def lines_of(trace: Trace) -> tuple[int, ...]:
+    """The lines alone."""
+    return tuple(line for line, _ in trace)
 
 
 def _is_called_by_jax(frame: FrameType) -> bool:

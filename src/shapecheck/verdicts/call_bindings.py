@@ -60,6 +60,7 @@ class CallReader:
         self.fresh: dict[str, Size] = {}
         self.meanings: dict[str, Size] = {}
         self.means_arguments = False  # comments that may be about an argument are
+        self.left_out = 0  # leading axes that comments leave out alike
         self.made_of: Set[int] = frozenset()  # claims of parameters whose arguments were made as they say
         self._bound_by_result: dict[str, tuple[int, ArrayValue]] = {}  # the claim, and the value
         self.vague: frozenset[tuple[str, ...]] = frozenset()

@@ -62,7 +62,8 @@ def read_call(reader: CallReader) -> ClaimOutcomes:
             dropped = _left_out(reader, other)
             if dropped:
                 again = CommentJudge(reader, other, dropped).judge_claims()
-                outcomes = again if not again.bad else outcomes
+                if not again.bad:
+                    outcomes, reader.left_out = again, dropped
             outcomes = _with_wrong_result(reader, other, outcomes)
         elif ambiguous := reader.two_meanings():
             outcomes = _with_one_meaning(reader, other, ambiguous, outcomes)

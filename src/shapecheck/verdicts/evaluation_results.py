@@ -97,6 +97,8 @@ def _read_results(modules: Mapping[str, Module], evaluation: Evaluation, samples
     misfits: dict[int, Mismatch] = {}
     consequences = Consequences()
     unfit = False
+    # Of an array that was made with an axis more, that comments leave it out says nothing.
+    has_guessed_rank = any((a.kind, a.provenance) == ("rank", "invented") for a in evaluation.assumptions)
     for call in evaluation.calls:
         reader = CallReader(modules[call.path], call, samples, _outer(readers, call))
         readers[call.number] = reader
@@ -106,6 +108,11 @@ def _read_results(modules: Mapping[str, Module], evaluation: Evaluation, samples
         for index in [i for i in outcomes.bad if not _binds_override(reader, i, evaluation)]:
             del outcomes.bad[index]
             outcomes.unknown.setdefault(index, OVERRIDE)
+        if reader.left_out and has_guessed_rank:
+            claims = reader.module.claims
+            beside = [index for index in outcomes.good if claims[index].notation != "annotation"]
+            outcomes.good.difference_update(beside)
+            outcomes.unknown.update(dict.fromkeys(beside, MADE_UP))
         own = reader.made_of | _of_invented(reader, evaluation) | _otherwise_named(reader, outcomes, evaluation)
         for index in [
             i

@@ -145,6 +145,7 @@ def _entry(modules: Mapping[str, Module], evaluations: Sequence[Evaluation], ver
         cases.setdefault((each.evaluation.rank, each.evaluation.case), []).append(each)
     good: dict[ClaimKey, bool] = {}
     bad: dict[ClaimKey, Contradiction] = {}
+    doubtful: set[ClaimKey] = set()  # not seen to hold, but to fail, with some number of axes that is said to be any
     for number, ((rank, _), group) in enumerate(cases.items()):
         is_usual = rank == evaluations[0].rank
         for key in dict.fromkeys(key for each in group for key in each.results):
@@ -160,7 +161,13 @@ def _entry(modules: Mapping[str, Module], evaluations: Sequence[Evaluation], ver
                     bad.setdefault(key, found)
             elif found is not None and not number:
                 good[key] = found
+            elif (
+                found is None and not is_usual and any(key in each.results and each.results[key].bad for each in group)
+            ):
+                doubtful.add(key)
     for key, everywhere in good.items():
+        if key in doubtful:
+            continue
         verdicts.good.add(key)
         if everywhere and key not in bad:
             verdicts.for_all_sizes.add(key)

@@ -14,6 +14,9 @@ from shapecheck.evaluate.probes.constructor_arguments import Construction, Const
 from shapecheck.evaluate.probes.later_values import WatchedFunctions
 from shapecheck.model import Call, Frame, FunctionKey, Observation, Point, Scope, Site, Stage
 
+RanksBySite = Mapping[tuple[str, int], int]
+"""How many axes a claim says that the value at a site has, by path and site."""
+
 
 class ProbeInfo(Protocol):
     """What calls know of the module that they belong to."""
@@ -146,6 +149,7 @@ class Recorder:
         self.count = 0
         self.stages: dict[int, str] = {}
         self.constructions: ConstructionRecord = Constructions()
+        self.claimed_ranks: RanksBySite = {}
         self.touched: set[FunctionKey] = set()  # (path, scope) of all functions that ran since it was emptied
         self.watched = WatchedFunctions()
         self.active = True

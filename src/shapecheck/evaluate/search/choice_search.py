@@ -7,10 +7,12 @@ that is wrong ends in an error, often one that the code raises itself. What come
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from shapecheck.evaluate.inputs.facts.body_shapes import axis_name
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trials.choices import (
     AS_FILE_MAKES,
@@ -26,6 +28,7 @@ from shapecheck.evaluate.inputs.trials.choices import (
 )
 from shapecheck.evaluate.inputs.trials.size_assignment import Substitution
 from shapecheck.evaluate.inputs.trials.trial import INDEPENDENT, SearchResult, Trial, TrialOutcome
+from shapecheck.evaluate.own_errors import Trace, lines_of
 from shapecheck.evaluate.search.attempts import Attempts
 
 _ATTEMPTS = 40
@@ -36,8 +39,8 @@ _OF_INDEX = re.compile(r"\bindex\w*\b.*\binteger", re.IGNORECASE)
 _INTEGER = "int32"
 
 Place = tuple[str, int]
-Progress = tuple[bool, int, tuple[int, ...]]
-"""Whether the call was begun, the values that were observed, and the lines that it ended on, outermost first."""
+Progress = tuple[bool, int, Trace]
+"""Whether the call was begun, the values that were observed, and where it ended."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,9 @@ def _search_from(start: _Step, attempts: Attempts, search_sizes: Callable[[Trial
             step = _attempt(dataclasses.replace(trial, substitution=ties), attempts)
             if step is None or not _is_refused_dtype(step, best):
                 persists &= step is not None and step.shape_error == start.shape_error
-            is_open = is_likeness_key(trial.choices[-1][0]) or _fits_otherwise(step, best)
+            is_open = (
+                is_likeness_key(trial.choices[-1][0]) or _fits_otherwise(step, best) or _is_untied(step, best, ties)
+            )
             if step is None or step.progress > best.progress or is_open:
                 found = _with_sizes(trial, search_sizes)
                 if found is None and is_open:
@@ -141,9 +146,20 @@ def _fits_otherwise(step: _Step | None, before: _Step) -> bool:
 
     How far it comes shows with the sizes that it needs.
     """
-    if step is None or not is_rank_key(step.trial.choices[-1][0]) or step.progress != before.progress:
+    if step is None or not is_rank_key(step.trial.choices[-1][0]):
+        return False
+    if step.progress[:2] != before.progress[:2] or lines_of(step.progress[2]) != lines_of(before.progress[2]):
         return False
     return step.shape_error is not None and _NUMBERS.sub("", step.message) != _NUMBERS.sub("", before.message)
+
+
+def _is_untied(step: _Step | None, before: _Step, ties: Substitution) -> bool:
+    """Whether an array with another number of axes lacks the sizes that the axes it had were tied to."""
+    is_of_shapes = step is not None and step.shape_error is not None and before.shape_error is not None
+    key = step.trial.choices[-1][0] if step is not None and is_of_shapes else ""
+    stem = axis_name(key.rpartition(" ")[0].rpartition(".")[2], 0).rstrip("0")
+    axes = re.compile(rf"\b{re.escape(stem)}\d\b")
+    return is_rank_key(key) and any(map(axes.search, itertools.chain(*ties.ties)))
 
 
 def _attempt(trial: Trial, attempts: Attempts) -> _Step | None:
@@ -183,9 +199,15 @@ def _changed_trials(step: _Step) -> Iterator[Trial]:
     """The trial with one more choice, first of arguments that the failure names.
 
     At last the same dtype for all arrays of one shape: `concatenate([chosen, rejected])` has that of both. What is
-    joined and then indexes something else may be of several shapes: all of them are integers then.
+    joined and then indexes something else may be of several shapes: all of them are integers then, at first if that is
+    what the failure is about.
     """
     chosen = dict(step.trial.choices)
+    is_of_index = _OF_INDEX.search(step.message) is not None
+    integers = [(key, _INTEGER) for key, options in step.options.others.items() if _INTEGER in options]
+    integers = [each for each in integers if is_dtype_key(each[0]) and each[0] not in chosen]
+    if is_of_index and len(integers) > 1:
+        yield dataclasses.replace(step.trial, choices=(*step.trial.choices, *integers))
     for key in step.options.named_in(step.message, step.arrays):
         is_tried = key not in chosen and not is_length_key(key) and not is_stack_key(key)
         others = step.options.others[key] if is_tried else ()
@@ -196,8 +218,6 @@ def _changed_trials(step: _Step) -> Iterator[Trial]:
         sizes = step.options.sizes.get(key.partition(" ")[0], frozenset())
         for option in options if sizes and is_dtype_key(key) and key not in chosen else ():
             alike.setdefault((sizes, option), []).append((key, option))
-            if option == _INTEGER and _OF_INDEX.search(step.message):
-                alike.setdefault((frozenset(), option), []).append((key, option))
     for together in alike.values():
         if len(together) > 1:
             yield dataclasses.replace(step.trial, choices=(*step.trial.choices, *together))

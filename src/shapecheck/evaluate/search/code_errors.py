@@ -13,6 +13,7 @@ from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthes
 from shapecheck.evaluate.inputs.trials.choices import (
     GIVEN,
     NO_OPTIONS,
+    is_dtype_key,
     is_length_key,
     is_member_key,
     is_rank_key,
@@ -439,7 +440,7 @@ class CodeErrors:
 def may_blame_dtype(outcome: TrialOutcome, words: re.Pattern[str] = _OF_DTYPE) -> bool:
     """Whether what ended a run, in these words, may be the dtype that an array was given because nothing says it."""
     is_named = outcome.failure is not None and words.search(outcome.failure.message) is not None
-    return is_named and outcome.has_guessed_dtype()
+    return is_named and (outcome.has_guessed_dtype() or any(map(is_dtype_key, outcome.options())))
 
 
 def _may_blame_callable(outcome: TrialOutcome) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
 from shapecheck.evaluate.inputs.synthesis.made_integers import (
@@ -35,6 +35,7 @@ from shapecheck.evaluate.inputs.trials.written_relations import written_relation
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.choice_search import search_choices
+from shapecheck.evaluate.search.claimed_ranks import rank_distance, search_ranks
 from shapecheck.evaluate.search.code_errors import CodeErrors, may_blame_dtype
 from shapecheck.evaluate.search.further_runs import (
     FurtherRuns,
@@ -68,6 +69,7 @@ class EntrySearch:
         self._entry, self._call_spec = entry, call_spec
         self.attempts = Attempts(call_spec, recorder, seconds, renewed)
         self.shown: TrialOutcome | None = None  # the latest of the evaluations
+        self._claimed_ranks = recorder.claimed_ranks
         self._accuses = entry.origin not in _UNVERIFIED
         self._sizes = SizeSearch(call_spec, self.attempts)
         self._further = FurtherRuns(call_spec, self.attempts, self._sizes, accuses=self._accuses)
@@ -217,6 +219,9 @@ class EntrySearch:
             found = SearchResult(ok=further.tied) if further.tied else found
         if not found.ok:
             return found
+        if self._accuses:
+            ranked = search_ranks(found, self._claimed_ranks, self.attempts, self._sizes.first_runs)
+            found = ranked or found
         first = found.ok[0]
         symbolic = [outcome for outcome in self._symbolic(first) if outcome.ok]
         if self.attempts.is_exhausted():  # a large model: one look has to do
@@ -224,8 +229,8 @@ class EntrySearch:
         again = self._further.again(found.ok)
         if not again and first.has_free_names():
             first = _by_chance(first)
-        runs = [first, *again]
-        ranks = self._further.other_ranks(first)
+        runs = [first, *self._as_claimed(again, first)]
+        ranks = self._as_claimed(self._further.other_ranks(first), first)
         if self._call_spec.model_axes(first) is not None or any(not outcome.ok for outcome in ranks):
             # what is seen is seen for that number of axes
             axes = Assumption("rank", "variadic dims", f"{first.trial.rank} axes", "written")
@@ -249,6 +254,16 @@ class EntrySearch:
         if made := self._further.as_file_makes(first):
             shown = tuple(map(as_another_guess, (*shown, *made)))
         return SearchResult(ok=shown)
+
+    def _as_claimed(self, runs: Iterable[TrialOutcome], first: TrialOutcome) -> tuple[TrialOutcome, ...]:
+        """Runs without those with another number of axes for what nobody describes, if claims are further from these.
+
+        Of how many there may be in front of an annotated array, all count.
+        """
+        if not self._accuses or not first.has_guessed_rank() or self._call_spec.signature.variadics():
+            return tuple(runs)
+        left = rank_distance(first, self._claimed_ranks)
+        return tuple(each for each in runs if not each.ok or rank_distance(each, self._claimed_ranks) <= left)
 
     def _symbolic(self, sized: TrialOutcome) -> Iterator[TrialOutcome]:
         """The same with symbols. That JAX cannot go on with them is no matter where numbers do."""

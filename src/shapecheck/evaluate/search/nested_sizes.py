@@ -18,6 +18,7 @@ from shapecheck.evaluate.inputs.trials.choices import integer_key
 from shapecheck.evaluate.inputs.trials.size_assignment import Substitution
 from shapecheck.evaluate.inputs.trials.ties import CallSignature
 from shapecheck.evaluate.inputs.trials.trial import Trial, TrialOutcome
+from shapecheck.evaluate.own_errors import lines_of
 from shapecheck.evaluate.search.suggest_ties import opposite_sizes
 from shapecheck.shapes import FixedDim, parse_spec
 
@@ -72,7 +73,7 @@ class NestedSizes:
             if found.outcome is not None and (found.outcome.ok or found.outcome.needs_values):
                 return found
             is_open |= found.open
-            if (outcome.depth, outcome.trace) > (failed.depth, failed.trace):
+            if (outcome.depth, lines_of(outcome.trace)) > (failed.depth, lines_of(failed.trace)):
                 further = further or found.outcome or outcome
         return Settlement(further, open=is_open or (not is_met and self._depends(failed)))
 

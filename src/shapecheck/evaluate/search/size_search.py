@@ -327,11 +327,11 @@ class SizeSearch:
 
     @staticmethod
     def _is_further(found: TrialOutcome, before: TrialOutcome) -> bool:
-        """Whether a tie leads further: to more values, a later line, or other axes that do not fit on the same line.
+        """Whether a tie leads further: to more values, later code, or other axes that do not fit there.
 
         What a line calls comes later than the line.
         """
-        if found.depth != before.depth or found.place != before.place:
+        if found.depth != before.depth or found.trace != before.trace:
             return (found.depth, found.trace) > (before.depth, before.trace)
         return fails_elsewhere(found, before)
 

@@ -72,6 +72,7 @@ class ModulePlan:
     sites: tuple[Site, ...]
     described: tuple[ParameterSpec, ...] = ()
     named: tuple[ShapeOfName, ...] = ()
+    ranks: tuple[tuple[int, int], ...] = ()  # sites of variables and results, and how many axes claims say they have
     claimed: tuple[int, ...] = ()  # scopes that have claims
     names: tuple[tuple[int, tuple[str, ...]], ...] = ()  # what each claim of a scope tells apart: names, and numbers
     hints: tuple[DocstringHint, ...] = ()

@@ -315,7 +315,7 @@ def weighted(x: Float[Array, "n d"], weights: Array) -> Float[Array, "n d"]:
 def discounted(rewards: Float[Array, "t"], discount: float | Array) -> Float[Array, "t"]:
     return rewards * discount
 
-def summed(x: Array) -> Float[Array, "n"]: ~unreached
+def summed(x: Array) -> Float[Array, "n"]:
     return x.sum(axis=-1)
 """,
     "union.py": """

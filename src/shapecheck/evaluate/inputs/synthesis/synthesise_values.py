@@ -43,6 +43,7 @@ from shapecheck.evaluate.inputs.trials.abstract_call import (
 )
 from shapecheck.evaluate.inputs.trials.choices import NO_OPTIONS, ArgumentChoices, Keys, Options, axes_text
 from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED, SizeAssignment
+from shapecheck.evaluate.own_errors import Trace
 from shapecheck.model.assumption import KEEPS_NO_AXIS, MADE_FUNCTION, NUMBER, AssumptionKind
 from shapecheck.shapes import parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
@@ -73,7 +74,7 @@ class CannotSynthesiseError(Exception):
         *,
         constructing: bool = False,
         options: Options = NO_OPTIONS,
-        trace: tuple[int, ...] = (),
+        trace: Trace = (),
     ) -> None:
         super().__init__(text)
         self.parameters, self.constructing = parameters, constructing

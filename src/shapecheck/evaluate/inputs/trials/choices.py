@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol, TypeVar
 
+from shapecheck.evaluate.inputs.facts.body_shapes import axis_name
 from shapecheck.model import Assumption
 from shapecheck.model.assumption import SEVERAL, AssumptionKind
 
@@ -243,6 +244,9 @@ def as_assumption(key: str, choice: str, *, is_needed: bool) -> Assumption:
     place, _, what = key.rpartition(" ")
     kinds: Mapping[str, AssumptionKind] = {"rank": "rank", "dtype": "dtype", "integer": "size"}
     is_written = is_needed or choice == AS_FILE_MAKES or what in ("value", "shape", "text", "default", "sizes")
+    axes = choice.split()
+    if what == "shape" and len(axes) > 1 and set(axes) == {axis_name(name := place.rpartition(".")[2], 0)}:
+        return Assumption("tie", axis_name(name, 1), axes[0], "alias")  # nobody says that it is square
     of = "self." if place.startswith("self.") else ""
     subject = of + place.rpartition(".")[2] if what in ("rank", "dtype", "stack") else place
     return Assumption(kinds.get(what, "value"), subject, choice, "written" if is_written else "invented")

@@ -17,7 +17,7 @@ import numpy as np
 
 from shapecheck.evaluate.framework_protocol import loaded_frameworks, packages
 from shapecheck.evaluate.jax_internals import VALUE_WORDS, is_machinery, public_name
-from shapecheck.evaluate.own_errors import frames_of, message_of
+from shapecheck.evaluate.own_errors import Trace, frames_of, message_of, tracebacks_of
 from shapecheck.evaluate.probes.describe_value import describe, is_array
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.model import ArrayValue, Failure, Frame
@@ -103,9 +103,10 @@ def explain(error: BaseException, recorder: Recorder) -> Failure:
     )
 
 
-def trace_of(error: BaseException, recorder: Recorder) -> tuple[int, ...]:
-    """The lines of the user's code that an error came through, outermost first."""
-    return tuple(line for frame, line in frames_of(error) if frame.f_code.co_filename in recorder.paths)
+def trace_of(error: BaseException, recorder: Recorder) -> Trace:
+    """Where in the user's code an error came through, outermost first."""
+    steps = (each for each in tracebacks_of(error) if each.tb_frame.f_code.co_filename in recorder.paths)
+    return tuple((each.tb_lineno, each.tb_lasti) for each in steps)
 
 
 def _assertion(frame: FrameType, line: int) -> str:

@@ -12,6 +12,7 @@ from shapecheck.evaluate.inputs.trials.choices import NO_OPTIONS, Choices, Optio
 from shapecheck.evaluate.inputs.trials.later_variables import LaterArgument, assumptions_of
 from shapecheck.evaluate.inputs.trials.size_assignment import Multiples, Substitution
 from shapecheck.evaluate.inputs.trials.ties import CallSignature, Sizes
+from shapecheck.evaluate.own_errors import Trace
 from shapecheck.model import Assumption, Call, Failure, Mode, Stage
 from shapecheck.model.assumption import NUMBER
 from shapecheck.shapes import SymbolicDim, is_variadic, parse_spec
@@ -179,7 +180,7 @@ class TrialOutcome:
     bound_call: BoundCall | None
     failure: Failure | None
     stages: tuple[Stage, ...] = ()
-    trace: tuple[int, ...] = ()  # the lines of the user's code that the failure came through, outermost first
+    trace: Trace = ()  # where the failure came through in the user's code
     other_guess: bool = False  # the ranks of arrays that nothing describes were varied
 
     @property
