@@ -24,6 +24,17 @@ def swapped(n: int, d: int) -> tuple[Float[Array, "n"], Float[Array, "d n"]]: ~S
 def beside(x: Float[Array, "b"], n: int) -> Float[Array, "b n"]: ~SC203
     return jnp.zeros((n, x.shape[0]))
 """,
+    # a block of an image is small, though one of a text is long
+    "blocks.py": """
+def to_space(x: Float[Array, "h w c"], block_size: int):
+    h, w, c = x.shape
+    if c % block_size**2:
+        raise ValueError(f"{c} channels must be divisible by the square of {block_size}")
+    y = x.reshape(h, w, block_size, block_size, c // block_size**2)
+    y = y.transpose(0, 2, 1, 3, 4)  # (h, block_size, w, block_size, c // block_size**2)
+    z = y.reshape(h * block_size, w * block_size, -1)  # (h * block_size, w * block_size, c) ~SC201
+    return z
+""",
     # what the call gives for a name, or binds anew, is none of the integer that came
     "others.py": """
 def folded(x: Float[Array, "n d"], n: int) -> Float[Array, "d n"]:

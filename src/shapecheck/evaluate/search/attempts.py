@@ -17,6 +17,7 @@ from shapecheck.evaluate.inputs.trials.size_assignment import SMALLEST, Multiple
 from shapecheck.evaluate.inputs.trials.trial import BoundCall, CallSpec, Trial, TrialOutcome
 from shapecheck.evaluate.limits import Stopwatch, TimeLimitError
 from shapecheck.evaluate.own_errors import is_own, message_of
+from shapecheck.evaluate.probes.failed_imports import AbsentPackageError
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.user_caches import forget
 
@@ -157,7 +158,8 @@ class Attempts:
             self._message = message_of(error)
             self.recorder.interrupt(error)
             stages, trace = self.recorder.watch.finish(), trace_of(error, self.recorder)
-            return TrialOutcome(trial, self.recorder.finish(), bound_call, failure, stages, trace)
+            lacks = isinstance(error, AbsentPackageError)
+            return TrialOutcome(trial, self.recorder.finish(), bound_call, failure, stages, trace, lacks_package=lacks)
         bound_call = bound_call.with_later()
         return TrialOutcome(trial, self.recorder.finish(), bound_call, None, self.recorder.watch.finish())
 

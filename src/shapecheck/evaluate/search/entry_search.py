@@ -17,6 +17,7 @@ from shapecheck.evaluate.inputs.synthesis.made_integers import (
     DEFAULTS_KEPT,
     DESCENDING,
     DIVIDING,
+    SMALL,
 )
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError, NotCalledError
 from shapecheck.evaluate.inputs.trials.choices import (
@@ -29,7 +30,7 @@ from shapecheck.evaluate.inputs.trials.choices import (
     is_likeness_key,
 )
 from shapecheck.evaluate.inputs.trials.integer_relations import blamed_relations
-from shapecheck.evaluate.inputs.trials.size_assignment import SQUARES, UNNAMED
+from shapecheck.evaluate.inputs.trials.size_assignment import DIVISIBLE, SQUARES, UNNAMED
 from shapecheck.evaluate.inputs.trials.trial import INDEPENDENT, CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.inputs.trials.written_relations import written_relations
 from shapecheck.evaluate.probes.recorder import Recorder
@@ -126,13 +127,18 @@ class EntrySearch:
 
     def _may_mend(self, construction: int, first: SearchResult | None, problem: CannotSynthesiseError | None) -> bool:
         """Whether integers in a relation to each other are worth a search: they may be what was missing, and go."""
-        needs = {DIVIDING: says_division, DESCENDING: says_order}.get(construction)
-        return needs is None or (_fails_so(first, problem, needs) and self._goes(construction))
+        needs = {DIVIDING: says_division, SMALL: says_division, DESCENDING: says_order}.get(construction)
+        several = construction != SMALL
+        return needs is None or (_fails_so(first, problem, needs, several=several) and self._goes(construction))
 
     def _goes(self, construction: int) -> bool:
-        """Whether one run goes to its end; if it does not, nothing more is spent on this construction."""
-        found = self.attempts.run_if_possible(Trial(mode="sized", construction=construction))
-        return found is not None and found.ok
+        """Whether a run goes to its end; if none does, nothing more is spent on this construction.
+
+        What small integers have to divide may have to be a multiple of their squares.
+        """
+        variants = (0, DIVISIBLE) if construction == SMALL else (0,)
+        trials = (Trial(mode="sized", construction=construction, variant=variant) for variant in variants)
+        return any(found is not None and found.ok for found in map(self.attempts.run_if_possible, trials))
 
     def _replaces_defaults(self, first: SearchResult) -> bool:
         """Whether some defaults may be kept instead: of the model's constructor, or in what an argument is made of."""
@@ -202,7 +208,7 @@ class EntrySearch:
             and not any(map(may_blame_dtype, first.failed))
             and not any(is_likeness_key(key) for each in first.failed for key in each.options())
         )
-        if is_certain or (first is not None and any(each.needs_values for each in first.failed)):
+        if is_certain or (first is not None and any(each.needs_values or each.lacks_package for each in first.failed)):
             return SearchResult()
         failed = first.failed if first is not None else ()
         found = search_choices(failed, problem, self.attempts, self._sizes.first_runs)
@@ -286,7 +292,8 @@ class EntrySearch:
         made = self._as_made(found, AS_MADE)
         if made.ok:
             return tuple(self._result(outcome) for outcome in made.ok)
-        refused = find_refused(found.failed, self._call_spec, self.attempts) if self._accuses else None
+        may_refuse = self._accuses and not found.failed[0].lacks_package
+        refused = find_refused(found.failed, self._call_spec, self.attempts) if may_refuse else None
         if refused is not None:
             return (self._result(found.failed[0]), self._result_of_refused(refused, found.failed[0]))
         deepest = max(found.failed, key=lambda outcome: outcome.depth)
@@ -434,13 +441,19 @@ def _without_doubt(found: TrialOutcome, records: Collection[str]) -> TrialOutcom
     return dataclasses.replace(found, bound_call=dataclasses.replace(found.bound_call, assumptions=assumptions))
 
 
-def _fails_so(first: SearchResult | None, problem: CannotSynthesiseError | None, needs: Callable[[str], bool]) -> bool:
-    """Whether other integers may mend what ended the first construction, by what it says."""
+def _fails_so(
+    first: SearchResult | None,
+    problem: CannotSynthesiseError | None,
+    needs: Callable[[str], bool],
+    *,
+    several: bool,
+) -> bool:
+    """Whether other integers, if there are any, or `several`, may mend what ended the first construction."""
     failed = first.failed if first is not None else ()
     messages = [each.failure.message for each in failed if each.failure is not None]
     integers = {name for each in failed if each.bound_call is not None for name in each.bound_call.integers}
-    has_several = len(integers) > 1 or (not failed and problem is not None)
-    return has_several and any(map(needs, [*messages, *filter(None, [str(problem or "")])]))
+    has_some = len(integers) > several or (not failed and problem is not None)
+    return has_some and any(map(needs, [*messages, *filter(None, [str(problem or "")])]))
 
 
 def _ends_elsewhere(first: SearchResult | None, found: SearchResult) -> bool:

@@ -102,7 +102,6 @@ _ORDER = re.compile(
     r"|out of bounds|out of range|[<>]=?",
     re.IGNORECASE,
 )
-_ABSENT = re.compile(r"^it needs .*, which is not (?:installed|in this version)")
 _FURTHER = 60  # attempts at ties that nothing explains: they only name what the code would need
 
 
@@ -141,7 +140,7 @@ class SizeSearch:
                     ranks += [each for each in (0, 2) if each not in ranks]
                 if outcome.ok:
                     return SearchResult(ok=self._loosen(outcome))
-                if outcome.needs_values:  # other sizes do not help
+                if outcome.needs_values or outcome.lacks_package:  # other sizes do not help
                     return SearchResult(failed=(outcome, *failed))
                 failed.append(outcome)
                 if not outcome.has_free_names() or self._attempts.is_exhausted():
@@ -405,8 +404,7 @@ class SizeSearch:
 
 def _lacks_package(outcome: TrialOutcome, before: TrialOutcome) -> bool:
     """Whether a run came further than another, to what only a package has that is not there."""
-    message = outcome.failure.message if outcome.failure is not None else ""
-    return _ABSENT.search(message) is not None and outcome.trace > before.trace
+    return outcome.lacks_package and outcome.trace > before.trace
 
 
 def _may_divide(outcome: TrialOutcome) -> bool:

@@ -9,7 +9,7 @@ import types
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import jax
 
@@ -58,7 +58,7 @@ from shapecheck.evaluate.inputs.project.user_examples import (
 from shapecheck.evaluate.inputs.synthesis.argument_sources import Owner
 from shapecheck.evaluate.inputs.synthesis.construct_models import Instance, Models
 from shapecheck.evaluate.inputs.synthesis.later_results import LaterResults
-from shapecheck.evaluate.inputs.synthesis.made_integers import DEFAULTS_KEPT, DESCENDING, DIVIDING
+from shapecheck.evaluate.inputs.synthesis.made_integers import DEFAULTS_KEPT, DESCENDING, DIVIDING, SMALL
 from shapecheck.evaluate.inputs.synthesis.real_values import with_values
 from shapecheck.evaluate.inputs.synthesis.returned_calls import find_returned
 from shapecheck.evaluate.inputs.synthesis.synthesise_arguments import Synthesis
@@ -85,6 +85,9 @@ from shapecheck.evaluate.read_only_disk import read_only
 from shapecheck.model import Assumption
 from shapecheck.model.assumption import NUMBER
 from shapecheck.worker.messages.plans import ParameterSpec
+
+_WAYS: Final = (0, DEFAULTS_KEPT, DIVIDING, SMALL, DESCENDING)
+"""How integers of functions are chosen."""
 
 
 class CallBuilder:
@@ -296,7 +299,7 @@ class CallBuilder:
             first = () if instance is None else (model,)
             named = [*specs, *optional]
             assignment = self.assign_sizes(trial, {**constants, **known, **self.models.pinned}, named, divisors)
-            own_ways = (DEFAULTS_KEPT,) if instance is not None else (DEFAULTS_KEPT, DIVIDING, DESCENDING)
+            own_ways = (DEFAULTS_KEPT,) if instance is not None else _WAYS[1:]
             variant = trial.construction if trial.construction in own_ways else self.models.constructions[0]
             synthesis = self.make_synthesis(assignment, trial.invention, trial.choices, variant)
             synthesis.integers.chosen.update(known)
@@ -361,7 +364,7 @@ class CallBuilder:
             has_union=has_union and not vague,
             open_ranks=bool(made) or any(map(says_nothing, specs)),
             open_names=made_names | frozenset(free_names(filter(says_nothing, specs))),
-            constructions=(0, DEFAULTS_KEPT, DIVIDING, DESCENDING) if instance is None else self.models.constructions,
+            constructions=_WAYS if instance is None else self.models.constructions,
             ranks=ranks_of(specs),
             defaults=defaults,
             varies=True,

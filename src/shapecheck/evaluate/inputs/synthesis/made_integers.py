@@ -16,14 +16,17 @@ OVER_NONE: Final = 3
 AS_CALLED: Final = 4
 DIVIDING: Final = 5
 DESCENDING: Final = 6
-CONSTRUCTIONS: Final = (0, DEFAULTS_KEPT, OVER_NONE, DIVIDING, DESCENDING, ALL_EQUAL, AS_CALLED)
-"""How integers of constructors are chosen, in the order of trying: 0 distinct sizes even over defaults, 1 defaults
-kept, 3 as 0 but with sizes for integers that default to None, 5 distinct ones each of which divides those before it (as
-the heads of keys do those of queries), 6 distinct ones each of which is less than those before it (as what is kept of
-what there is), 2 all plain sizes equal, 4 as the project's own calls write them, and all other
-literals too."""
+SMALL: Final = 7
+CONSTRUCTIONS: Final = (0, DEFAULTS_KEPT, OVER_NONE, DIVIDING, SMALL, DESCENDING, ALL_EQUAL, AS_CALLED)
+"""How integers of constructors are chosen, in the order of trying.
 
-DEFAULTS_FIRST: Final = (DEFAULTS_KEPT, 0, OVER_NONE, DIVIDING, DESCENDING, ALL_EQUAL, AS_CALLED)
+0 distinct sizes even over defaults, 1 defaults kept, 3 as 0 but with sizes for integers that default to None, 5
+distinct ones each of which divides those before it (as the heads of keys do those of queries), 7 small ones that
+divide other sizes (as blocks of an image do), 6 distinct ones each of which is less than those before it (as what is
+kept of what there is), 2 all plain sizes equal, 4 as the project's own calls write them, and all other literals too.
+"""
+
+DEFAULTS_FIRST: Final = (DEFAULTS_KEPT, 0, OVER_NONE, DIVIDING, SMALL, DESCENDING, ALL_EQUAL, AS_CALLED)
 """The same for what is to be shown as it is: integers that have defaults keep them if that goes."""
 
 
@@ -31,7 +34,9 @@ _SIZES: Final = (name_hints.CONSTRUCTOR_SIZES, name_hints.ODD_SIZES, name_hints.
 # By a factor that code does not multiply sizes by, so that no multiple of one is another by chance.
 _CHAINS: Final = tuple(tuple(least * 7**power for power in (3, 2, 1, 0)) for least in (48, 15, 16))
 _FEWER: Final = tuple(tuple(reversed(each[:6])) for each in _SIZES)
-_POOLS: Final[Mapping[int, tuple[tuple[int, ...], ...]]] = {DIVIDING: _CHAINS, DESCENDING: _FEWER}
+_SMALLEST: Final = ((4, 2), (2, 4), (4, 2))
+_LARGE: Final = 16  # what a name usually stands for is kept where it is no more
+_POOLS: Final[Mapping[int, tuple[tuple[int, ...], ...]]] = {DIVIDING: _CHAINS, DESCENDING: _FEWER, SMALL: _SMALLEST}
 _TURNS: Final = ((5, 6, 9), (7, 10, 11))  # few, since what is in the loop runs as often; a table may have an end, too
 _ITEMS: Final = ((2, 3), (3, 2))  # of a list that is repeated for each axis of an image
 ODD: Final = 1
@@ -125,7 +130,7 @@ class IntegerChoices:
             particular = _TURNS[self.invention % len(_TURNS)]
         if name in self.items and not particular:
             particular = _ITEMS[self.invention % len(_ITEMS)]
-        if particular:
+        if particular and (self.variant != SMALL or min(particular) <= _LARGE):
             taken = {size for other, size in self.chosen.items() if other != name}
             distinct = [size for size in particular if size not in taken]
             return distinct[0] if distinct and self.variant in (0, OVER_NONE) else particular[0]

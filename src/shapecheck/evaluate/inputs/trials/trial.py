@@ -181,6 +181,7 @@ class TrialOutcome:
     failure: Failure | None
     stages: tuple[Stage, ...] = ()
     trace: Trace = ()  # where the failure came through in the user's code
+    lacks_package: bool = False  # it came to what only a package has that is not there
     other_guess: bool = False  # the ranks of arrays that nothing describes were varied
 
     @property
