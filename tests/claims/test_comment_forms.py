@@ -35,6 +35,7 @@ ABOVE = {
     "# Concatenate both to form (n_tokens, d)": ["[n_tokens d]: value f(y)"],
     "# One for each sample; [n_tokens, d].": ["[n_tokens d]: value f(y)"],
     "# Every other chunk: each [n_tokens, d]": ["[n_tokens d]: value f(y)"],
+    "# Reshape y: (n_tokens, d)": ["[n_tokens d]: value f(y)"],
     "# Merge the last dimensions (n_tokens, d)": [],
     "# The sum over devices\n# will map an array of shape [n_devices, b] -> [b]": [],
     "# (1, 1, n) represent (head, query, key)": [],

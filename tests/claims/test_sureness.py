@@ -24,6 +24,8 @@ def _certainty(module):
         ("y = f(x)  # f32[b, t]", "sure"),
         ("y = f(x)  # (b, t) -> (t,)", "sure"),
         ("# shape: (b, t)\ny = f(x)", "sure"),
+        ("# Some models accept a transposed\n# y (shape (b, t)), too\ny = f(x)", "loose"),
+        ("# Some models are slow, but this one has a\n# y (shape (b, t))\ny = f(x)", "sure"),
         ("# [b, t] -> [t, b]\ny = f(x)", "sure"),
         # the file knows a name
         ("b, n = x.shape\ny = f(x)  # (b, t)", "sure"),

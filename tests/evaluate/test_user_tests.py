@@ -539,7 +539,44 @@ def test_branches(n):
 """,
         {"ok": 1, "stopped": 1},
     ),
+    # what a docstring calls L throughout need not be `self.L`; one name beside it is no reason
+    "lattice": Case(
+        """
+class Model:
+    def __init__(self):
+        self.L = 8
+
+    def shear(self, stress):
+        '''Take one.
+
+        Args:
+            stress: tensor of shape (3, L, L).
+
+        Returns:
+            The shear, shape (L, L).
+        '''
+        return stress[2]
+
+    def row(self, stress):
+        '''Take one.
+
+        Args:
+            stress: tensor of shape (3, n, m).
+
+        Returns:
+            The shear, shape (L, m). ~SC207
+        '''
+        return stress[2]
+""",
+        """
+def test_lattice():
+    m.Model().shear(jnp.ones((3, 2, 2)))
+    m.Model().row(jnp.ones((3, 4, 5)))
+""",
+        {"ok": 1},
+    ),
 }
+
 CASES = {name: case for name, case in CASES.items() if not case.needs or importlib.util.find_spec(case.needs)}
 
 CONFTEST = """

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from shapecheck.claims.brackets import find_unclosed
 from shapecheck.claims.comment_text import Segment, lone_capital, read_comment
-from shapecheck.claims.lead_words import spoils
+from shapecheck.claims.lead_words import is_of_cases, spoils
 from shapecheck.model import Problem, Span
 from shapecheck.shapes import parse_comment_dims
 from shapecheck.syntax.comment_tokens import Comment
@@ -204,6 +204,9 @@ def _read_line(block: Sequence[Comment], index: int, known: Container[str]) -> C
     )
     before = block[index - 1].text.lstrip("#! ") if index else ""
     continued = bool(before) and not _SENTENCE_ENDS.search(before)
+    if continued and stated and is_of_cases(_sentence_before(block, index)):
+        first = replace(stated[0], segment=replace(stated[0].segment, hedged=True))
+        stated = (first, *stated[1:])
     return CommentLine(
         comment=comment,
         stated=stated,
@@ -212,6 +215,17 @@ def _read_line(block: Sequence[Comment], index: int, known: Container[str]) -> C
         continued=continued,
         spoiled=continued and spoils(before),
     )
+
+
+def _sentence_before(block: Sequence[Comment], index: int) -> str:
+    """What the lines before say of the sentence that goes on in a line."""
+    lines: list[str] = []
+    for comment in reversed(block[:index]):
+        text = comment.text.lstrip("#! ")
+        if _SENTENCE_ENDS.search(text):
+            break
+        lines.insert(0, text)
+    return " ".join(lines)
 
 
 def _may_state_shape(text: str) -> bool:

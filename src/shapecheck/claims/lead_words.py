@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shapecheck.claims.axis_words import words
@@ -42,12 +43,26 @@ _HEDGING = re.compile(
     r"\b(?:for (?:example|instance)|in (?:general|most cases)|(?:in|for|handles?) the (?:\w+ )?case|by default"
     r"|at (?:most|least)|we(?: ll| will|(?: are| re) going to))\b"  # what is announced comes later
 )
+# What is said of some cases only, on a line before as well.
+_OF_CASES = re.compile(
+    r"\b(?:may|might|could|sometimes|possibly|perhaps|e\.?g\.?|for example)(?!\w)"
+    r"|^\s*(?:some|certain|many|most|other|older)\s+\w+\s+(?:accept|allow|take|use|expect|return|give|need|requir|pass"
+    r"|have|produc|emit)",
+    re.IGNORECASE,
+)
 # A comment that begins with one of these and ends in "to", "into" or "form" says what becomes of the value.
 _CHANGES = re.compile(
     r"(?:re-?)?(?:shap|transpos|permut|expand|broadcast|squeez|flatten|collaps|concat|stack|pad|split|convert|bring|mov"
     r"|swap|merg|unpack|fold|unfold|tile|repeat|reduc|project|pool|resiz|slic|crop|unflatten|chang|turn|map|embed"
     r"|ravel|sum|averag|gather)\w*",
     re.IGNORECASE,
+)
+# The same as steps of a recipe, which are done to what they name.
+_STEPS = words(
+    """
+    reshape transpose permute expand broadcast squeeze unsqueeze flatten unflatten collapse concatenate concat convert
+    move swap merge unfold tile repeat reduce resize crop ravel
+    """
 )
 # Behind one of these words a bracket without marker is an interval, a set of axes, a factor, a tuple, ...
 _NOT_BEFORE = words(
@@ -150,7 +165,7 @@ class _LeadReader:
         of_array = words[-1:] == ["of"] and (self.described or not _ARRAYS.isdisjoint(words[-2:-1]))
         of_values = self.described and bool(words) and words[-1] in _DESCRIBED
         spoiled = bool(words) and words[-1] in _NOT_BEFORE and not (of_array or of_values)
-        changes = words[-1:] in (["to"], ["into"], ["form"]) and self.first and _CHANGES.fullmatch(words[0]) is not None
+        changes = self.first and self._says_change(words)
         assigns = self._assigns()
         if assigns:
             self.tokens.pop()
@@ -193,6 +208,13 @@ class _LeadReader:
             assigned=assigns and bool(labels),
             changed=changes,
         )
+
+    @staticmethod
+    def _says_change(words: Sequence[str]) -> bool:
+        """Whether a lead tells of what becomes of a value: `transposed to`, or as a step, `reshape state:`."""
+        if words[-1:] in (["to"], ["into"], ["form"]):
+            return _CHANGES.fullmatch(words[0]) is not None
+        return len(words) > 2 and words[-1] == ":" and words[0] in _STEPS
 
     def _assigns(self) -> bool:
         """Whether a lone name and an equals sign stand in front, `x =`, or behind a comma as in `image, t =`."""
@@ -282,6 +304,11 @@ class _LeadReader:
         if len(signs) == 1 and signs[0] in {"x", "@", "*", "+", "-", "×", "·", "⊗"}:
             return "op"
         return "prose"
+
+
+def is_of_cases(text: str) -> bool:
+    """Whether a sentence as far as here says what may be: `Some models accept images, or`."""
+    return _OF_CASES.search(text) is not None
 
 
 def spoils(text: str) -> bool:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property
 
-from shapecheck.model import ArrayValue, Call, Claim, Module, NamedSize, Observation
+from shapecheck.model import ArrayValue, Call, Claim, Module, NamedSize, Observation, arrays_in
 from shapecheck.shapes import (
     Bindings,
     Dim,
@@ -267,7 +267,8 @@ class CallReader:
         """Whether the integer that a docstring's name has may be something else than the size of this axis.
 
         `[batch, seq_len]` tells of the argument that comes; `self.config.seq_len` may be the most that there can be.
-        And an integer of 1 is a degree, a power or a count as often as a size.
+        And an integer of 1 is a degree, a power or a count as often as a size. So it is where several claims of the
+        docstring agree on another size than `self.L` has.
         """
         kind = self.module.sites[claim.sites[0]].kind
         if claim.notation != "docstring" or kind not in ("param", "return") or name in self.memo.single:
@@ -275,8 +276,27 @@ class CallReader:
         visible = [named for named in names if named.name == name]
         if all(named.size == "1" for named in visible):
             return True
+        if not all(named.source.startswith("self.") for named in visible):
+            return False
         is_extent = not _EXTENTS.isdisjoint(name.lower().split("_"))
-        return kind == "param" and is_extent and all(named.source.startswith("self.") for named in visible)
+        return (kind == "param" and is_extent) or self._agree_on_another(name, {named.size for named in visible})
+
+    def _agree_on_another(self, name: str, sizes: Set[str]) -> bool:
+        """Whether several claims of the docstring give this name to axes that all have one size, and none of these."""
+        found: dict[int, set[str]] = {}
+        for index in self.seen_claims:
+            claim = self.module.claims[index]
+            dims = parse_spec(claim.spec).dims if claim.notation == "docstring" else ()
+            for site in (site for site in claim.sites if NamedDim(name) in dims):
+                values = [value for each in self.seen.get(site, ()) for value in arrays_in(each.value)]
+                shapes = [value.shape for value in values if len(value.shape) == len(dims)]
+                axes = [
+                    size for shape in shapes for dim, size in zip(dims, shape, strict=True) if dim == NamedDim(name)
+                ]
+                if axes:
+                    found.setdefault(index, set()).update(axes)
+        every = set().union(*found.values())
+        return len(found) > 1 and len(every) == 1 and every.isdisjoint(sizes)
 
     def axes_of(self, claim: Claim) -> Iterator[tuple[str, str, bool]]:
         """The dims of a claim that holds, names and what is computed of them, and the sizes that they had.
