@@ -191,7 +191,7 @@ def other(x: Float[Array, "n d"]):
     return x.T  # (d, n)
 
 def unlike(x):
-    return x + 1  # (d, n)  ~unreached
+    return x + 1  # (d, n)
 """,
     # a loop that Python runs has few turns: the table has an end
     "loops.py": """
@@ -295,7 +295,7 @@ def taken(carry):
 def two(batch):
     x = batch["x"]  # (b, t)  ~unreached
     y = batch["x"]  # (b, t, 1)  ~tentative
-    return x @ y[..., 0].T  # (b, b)  ~tentative
+    return x @ y[..., 0].T  ~SC302
 
 def again(batch, flag):
     batch = dict(batch)

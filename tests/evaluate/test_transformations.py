@@ -214,7 +214,7 @@ def inner(x):
     return y + z
 
 def outer(x: Float[Array, "n d"], w: Float[Array, "n m"], b: Float[Array, "k"]) -> Float[Array, "d m"]: ~unreached
-    return inner(x) @ w + b
+    return inner(x) @ w + b  ~SC305
 """,
     "jit_nested.py": """
 @functools.partial(jax.jit, static_argnames=("axis",))

@@ -46,7 +46,7 @@ def unpacked(pos):
     return pos.sum(0)  # (n, d)
 
 def looked_up(pos):
-    return pos["x"] * 2  # (n, d) ~unreached
+    return pos["x"] * 2  # (n, d)
 """,
     # of several shapes the one whose names the function uses
     "several.py": """

@@ -40,7 +40,7 @@ class Case(NamedTuple):
 
 def probes(reached: str, unreached: str = "") -> str:
     """A function for each name, whose comment is wrong."""
-    body = "(x):\n    y = x + 1  # shape: (n, m)"
+    body = "(x):\n    y = (lambda z: z + 1)(x)  # shape: (n, m)"  # so that the claim does not say what x is
     functions = [f"def {name}{body}  ~SC201\n    return y\n" for name in reached.split()]
     functions += [f"def {name}{body}  ~unreached\n    return y\n" for name in unreached.split()]
     return "\n".join(functions)

@@ -20,6 +20,7 @@ from shapecheck.claims.comment_lines import read_lines
 from shapecheck.claims.debug_calls import DebugCalls
 from shapecheck.claims.docstring_claims import DocstringReader
 from shapecheck.claims.imported_aliases import Neighbours
+from shapecheck.claims.inferred_parameters import inferred_parameters
 from shapecheck.claims.known_dims import known_dims, own_sizes
 from shapecheck.claims.local_names import has_meaning, rebound
 from shapecheck.claims.near_names import NearNames
@@ -165,6 +166,7 @@ def _read_tree(source: SourceText, around: NotebookContext, neighbours: Neighbou
         near_names=tuple(near),
         hints=tuple(docstrings.hints()),
         parts=tuple(described_parts(tables, ordered, built)),
+        inferred=tuple(inferred_parameters(tables, ordered, built)),
         equations=tuple(written_equations(source, tables, sites.names())),
         alias_files=tuple(sorted(neighbours.used)) if neighbours is not None else (),
     )

@@ -17,7 +17,7 @@ from shapecheck.config import Config
 from shapecheck.model import Claim, Module
 from shapecheck.shapes import AnyDim, FixedDim, parse_spec
 from shapecheck.syntax.functions_by_position import functions_by_position
-from shapecheck.worker.messages.plans import UNSAID, ModulePlan, ParameterSpec, ShapeOfName
+from shapecheck.worker.messages.plans import UNSAID, ClaimedShape, ModulePlan, ParameterSpec, ShapeOfName
 
 
 def plan(file: Path, module: Module, config: Config, text: bytes | None = None) -> ModulePlan:
@@ -48,7 +48,8 @@ def plan(file: Path, module: Module, config: Config, text: bytes | None = None) 
         sites=module.sites,
         described=described,
         named=tuple(_named_shapes(module)),
-        ranks=tuple(_claimed_ranks(module)),
+        shapes=tuple(_claimed_shapes(module)),
+        inferred=module.inferred,
         claimed=tuple(sorted({module.sites[c.sites[0]].scope for c in module.claims if c.sites} | printing)),
         names=_names(module),
         hints=module.hints,
@@ -130,18 +131,22 @@ def _named_shapes(module: Module) -> Iterator[ShapeOfName]:
             yield ShapeOfName(site.scope, claim.target, claim.spec, claim.dtype, of_parameter=is_parameter)
 
 
-def _claimed_ranks(module: Module) -> Iterator[tuple[int, int]]:
-    """How many axes claims say that variables and results have; nothing where they may say several things."""
-    found: dict[int, set[int | None]] = {}
+def _claimed_shapes(module: Module) -> Iterator[ClaimedShape]:
+    """What claims say of variables and results; nothing where they may say several things."""
+    found: dict[int, list[Claim]] = {}
     for claim in module.claims:
         is_plain = not claim.loose and not claim.select and not claim.readings and claim.group is None
         if is_plain and len(claim.sites) == 1 and module.sites[claim.sites[0]].kind in ("name", "value", "return"):
-            found.setdefault(claim.sites[0], set()).add(parse_spec(claim.spec).rank())
-    for site, ranks in found.items():
-        if len(ranks) == 1 and (rank := next(iter(ranks))) is not None:
-            yield site, rank
+            found.setdefault(claim.sites[0], []).append(claim)
+    for index, claims in found.items():
+        if len(claims) == 1 and parse_spec(claims[0].spec).rank() is not None:
+            place = module.sites[index].position
+            lines = {claims[0].span.line, *((place.line,) if place is not None else ())}
+            words = [word for line in sorted(lines) for word in _WORD.findall(module.lines[line - 1].partition("#")[0])]
+            yield ClaimedShape(index, claims[0].spec, tuple(dict.fromkeys(words)))
 
 
+_WORD = re.compile(r"[^\W\d]\w*")
 _TRACING = re.compile(r"\b(?:jit|scan|while_loop|fori_loop|cond|switch|checkpoint|remat|shard_map|pmap|defvjp)\b")
 _ORDERED = re.compile(r"\bordered\s*=\s*True\b")
 

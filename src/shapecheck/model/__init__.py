@@ -27,6 +27,7 @@ _FILES = {
         "DescribedPart",
         "DocstringHint",
         "INSERTED",
+        "InferredParameter",
         "Module",
         "NearName",
         "Notation",

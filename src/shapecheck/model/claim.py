@@ -232,6 +232,19 @@ class DescribedPart:
 
 
 @dataclass(frozen=True)
+class InferredParameter:
+    """What the claims in the function `scope` say of a parameter, or of a part of one, as text.
+
+    With a `guess` it may be a number as well.
+    """
+
+    scope: int
+    parameter: str
+    spec: str
+    guess: bool = False
+
+
+@dataclass(frozen=True)
 class DebugCall:
     """A call of `print`, of `jax.debug.print` or `breakpoint`, or of what calls back: `function`.
 
@@ -262,6 +275,7 @@ class Module:
     near_names: tuple[NearName, ...] = ()
     hints: tuple[DocstringHint, ...] = ()
     parts: tuple[DescribedPart, ...] = ()
+    inferred: tuple[InferredParameter, ...] = ()
     equations: tuple[tuple[str, str], ...] = ()  # names of dims, and what its comments and docstrings say they equal
     alias_files: tuple[str, ...] = ()  # the other files whose aliases its annotations use
     parsed: bool = True  # else there are no claims because nobody could read them: see `problems`

@@ -282,11 +282,16 @@ class CallReader:
         return (kind == "param" and is_extent) or self._agree_on_another(name, {named.size for named in visible})
 
     def _agree_on_another(self, name: str, sizes: Set[str]) -> bool:
-        """Whether several claims of the docstring give this name to axes that all have one size, and none of these."""
+        """Whether several claims of the docstring give this name to axes that all have one size, and none of these.
+
+        One has it twice, as `(L, L)` does: that two axes are equal is what it says.
+        """
         found: dict[int, set[str]] = {}
+        is_square = False
         for index in self.seen_claims:
             claim = self.module.claims[index]
             dims = parse_spec(claim.spec).dims if claim.notation == "docstring" else ()
+            is_square |= dims.count(NamedDim(name)) > 1
             for site in (site for site in claim.sites if NamedDim(name) in dims):
                 values = [value for each in self.seen.get(site, ()) for value in arrays_in(each.value)]
                 shapes = [value.shape for value in values if len(value.shape) == len(dims)]
@@ -296,7 +301,7 @@ class CallReader:
                 if axes:
                     found.setdefault(index, set()).update(axes)
         every = set().union(*found.values())
-        return len(found) > 1 and len(every) == 1 and every.isdisjoint(sizes)
+        return is_square and len(found) > 1 and len(every) == 1 and every.isdisjoint(sizes)
 
     def axes_of(self, claim: Claim) -> Iterator[tuple[str, str, bool]]:
         """The dims of a claim that holds, names and what is computed of them, and the sizes that they had.

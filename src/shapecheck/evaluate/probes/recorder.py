@@ -13,9 +13,10 @@ from typing import Any, Protocol
 from shapecheck.evaluate.probes.constructor_arguments import Construction, ConstructionRecord, Constructions
 from shapecheck.evaluate.probes.later_values import WatchedFunctions
 from shapecheck.model import Call, Frame, FunctionKey, Observation, Point, Scope, Site, Stage
+from shapecheck.worker.messages.plans import ClaimedShape
 
-RanksBySite = Mapping[tuple[str, int], int]
-"""How many axes a claim says that the value at a site has, by path and site."""
+ClaimedShapes = Mapping[tuple[str, int], ClaimedShape]
+"""What claims say of the values at sites, by path and site."""
 
 
 class ProbeInfo(Protocol):
@@ -149,7 +150,7 @@ class Recorder:
         self.count = 0
         self.stages: dict[int, str] = {}
         self.constructions: ConstructionRecord = Constructions()
-        self.claimed_ranks: RanksBySite = {}
+        self.claimed_shapes: ClaimedShapes = {}
         self.touched: set[FunctionKey] = set()  # (path, scope) of all functions that ran since it was emptied
         self.watched = WatchedFunctions()
         self.active = True

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from shapecheck.evaluate.inputs.facts.body_shapes import axis_name
+from shapecheck.evaluate.inputs.facts.body_shapes import axis_of
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trials.choices import (
     AS_FILE_MAKES,
@@ -157,8 +157,7 @@ def _is_untied(step: _Step | None, before: _Step, ties: Substitution) -> bool:
     """Whether an array with another number of axes lacks the sizes that the axes it had were tied to."""
     is_of_shapes = step is not None and step.shape_error is not None and before.shape_error is not None
     key = step.trial.choices[-1][0] if step is not None and is_of_shapes else ""
-    stem = axis_name(key.rpartition(" ")[0].rpartition(".")[2], 0).rstrip("0")
-    axes = re.compile(rf"\b{re.escape(stem)}\d\b")
+    axes = axis_of(key.rpartition(" ")[0].rpartition(".")[2])
     return is_rank_key(key) and any(map(axes.search, itertools.chain(*ties.ties)))
 
 

@@ -31,13 +31,14 @@ from shapecheck.evaluate.inputs.trials.choices import (
 )
 from shapecheck.evaluate.inputs.trials.integer_relations import blamed_relations
 from shapecheck.evaluate.inputs.trials.size_assignment import DIVISIBLE, SQUARES, UNNAMED
+from shapecheck.evaluate.inputs.trials.ties import Tie
 from shapecheck.evaluate.inputs.trials.trial import INDEPENDENT, CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.inputs.trials.written_relations import written_relations
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.choice_search import search_choices
-from shapecheck.evaluate.search.claimed_ranks import rank_distance, search_ranks
 from shapecheck.evaluate.search.code_errors import CodeErrors, may_blame_dtype
+from shapecheck.evaluate.search.follow_claims import ClaimFollower
 from shapecheck.evaluate.search.further_runs import (
     FurtherRuns,
     as_another_guess,
@@ -70,12 +71,16 @@ class EntrySearch:
         self._entry, self._call_spec = entry, call_spec
         self.attempts = Attempts(call_spec, recorder, seconds, renewed)
         self.shown: TrialOutcome | None = None  # the latest of the evaluations
-        self._claimed_ranks = recorder.claimed_ranks
         self._accuses = entry.origin not in _UNVERIFIED
         self._sizes = SizeSearch(call_spec, self.attempts)
         self._further = FurtherRuns(call_spec, self.attempts, self._sizes, accuses=self._accuses)
         self._errors = CodeErrors(entry, call_spec, self.attempts, self._sizes, self._further, accuses=self._accuses)
+        own = (entry.path, entry.scope) if entry.scope is not None else None
+        self._follower = ClaimFollower(
+            recorder.claimed_shapes, call_spec.signature, own, self.attempts, self._sizes.mend
+        )
         self._needed: frozenset[str] = frozenset()  # the choices without which the code does not run
+        self._followed: frozenset[Tie] = frozenset()  # the ties that claims give
 
     def evaluate(self) -> tuple[Evaluation, ...]:
         """All evaluations that say something of the entry: symbolic and sized where both go, else what stopped them.
@@ -223,11 +228,9 @@ class EntrySearch:
         if not found.ok and not self._accuses:
             further = self._sizes.under_any_tie(found)
             found = SearchResult(ok=further.tied) if further.tied else found
+        found = self._as_claims_say(found)
         if not found.ok:
             return found
-        if self._accuses:
-            ranked = search_ranks(found, self._claimed_ranks, self.attempts, self._sizes.first_runs)
-            found = ranked or found
         first = found.ok[0]
         symbolic = [outcome for outcome in self._symbolic(first) if outcome.ok]
         if self.attempts.is_exhausted():  # a large model: one look has to do
@@ -268,8 +271,18 @@ class EntrySearch:
         """
         if not self._accuses or not first.has_guessed_rank() or self._call_spec.signature.variadics():
             return tuple(runs)
-        left = rank_distance(first, self._claimed_ranks)
-        return tuple(each for each in runs if not each.ok or rank_distance(each, self._claimed_ranks) <= left)
+        left = self._follower.distance(first)
+        return tuple(each for each in runs if not each.ok or self._follower.distance(each) <= left)
+
+    def _as_claims_say(self, found: SearchResult) -> SearchResult:
+        """What runs with the arrays that nobody describes made as claims say, if anything does; else what was found."""
+        start = found.ok[0] if found.ok else max(found.failed, key=lambda each: each.depth, default=None)
+        followed = self._follower.follow(start) if start is not None and self._accuses else None
+        if followed is None or not followed.outcome.ok:
+            return found
+        self._needed |= followed.choices
+        self._followed |= followed.ties
+        return SearchResult(ok=(followed.outcome,))
 
     def _symbolic(self, sized: TrialOutcome) -> Iterator[TrialOutcome]:
         """The same with symbols. That JAX cannot go on with them is no matter where numbers do."""
@@ -404,7 +417,9 @@ class EntrySearch:
         if outcome.bound_call is None:
             return
         yield from outcome.bound_call.assumptions
-        yield from (self._sizes.explain_tie(tie, outcome) for tie in outcome.trial.substitution.ties)
+        for tie in outcome.trial.substitution.ties:
+            followed = Assumption("tie", *tie, "written") if tie in self._followed else None
+            yield followed or self._sizes.explain_tie(tie, outcome)
         # What is made without a likeness is among the assumptions itself.
         chosen = (each for each in outcome.trial.choices if each[1] != OTHERWISE)
         yield from (as_assumption(*each, is_needed=each[0] in self._needed) for each in chosen)

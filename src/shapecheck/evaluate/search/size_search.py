@@ -247,6 +247,25 @@ class SizeSearch:
                 return last
         return outcome
 
+    def mend(self, outcome: TrialOutcome) -> TrialOutcome:
+        """The furthest run under explained ties of what JAX says does not fit, pair by pair, and no further search."""
+        for _ in range(MOST_TIES):
+            further = None
+            for tie in proposals(outcome):
+                ties = dict(outcome.trial.substitution.ties)
+                if tie[0] in ties or closes_circle(tie, ties) or not self.is_explained(tie, outcome):
+                    continue
+                if self._attempts.is_exhausted():
+                    return outcome
+                found = self.with_tie(outcome.trial, tie)
+                if found.ok or self._is_further(found, outcome):
+                    further = found
+                    break
+            if further is None or further.ok:
+                return further or outcome
+            outcome = further
+        return outcome
+
     def _proposals(self, outcome: TrialOutcome) -> list[Tie]:
         """The ties that a failure suggests, first those of a free name to what follows from other sizes.
 

@@ -65,6 +65,7 @@ class EntrySession:
             hints=described.hints,
             call_sites=CallSites(self._texts_with_calls, self._note_source),
             elsewhere=described.elsewhere,
+            inferred=described.inferred_parameters,
         )
         self._builder = CallBuilder(context.recorder, models)
         settings = context.settings

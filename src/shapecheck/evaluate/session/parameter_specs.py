@@ -11,7 +11,7 @@ from shapecheck.evaluate.inputs.facts.signature_facts import Descriptions
 from shapecheck.evaluate.probes.attribute_access import underlying_function
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder
-from shapecheck.model import DocstringHint, FunctionKey
+from shapecheck.model import DocstringHint, FunctionKey, InferredParameter
 from shapecheck.worker.messages.plans import UNSAID, ModulePlan, ParameterSpec, ShapeOfName
 
 
@@ -52,6 +52,14 @@ class ParameterSpecs:
                 texts = earlier.texts or each.texts
                 hints[each.parameter] = replace(each, axes=axes, type=earlier.type or each.type, texts=texts)
         return hints
+
+    def inferred_parameters(self, function: object) -> Mapping[str, InferredParameter]:
+        """What the claims in a function say that its parameters are, and parts of them, as far as they say it."""
+        found = self.scope_of(function)
+        if found is None:
+            return {}
+        path, scope = found
+        return {each.parameter: each for each in self._plans[path].inferred if each.scope == scope}
 
     def elsewhere(self, function: object) -> Mapping[str, tuple[ShapeOfName, ...]]:
         """The shapes that claims outside of a function give to what is called as a parameter of it may be.

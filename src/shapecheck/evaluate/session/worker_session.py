@@ -196,7 +196,7 @@ class WorkerSession:
         """Make all that looks things up in the plans."""
         settings = opening.settings
         self.plans = {p.path: p for p in opening.plans}
-        self.recorder.claimed_ranks = {(p.path, site): rank for p in opening.plans for site, rank in p.ranks}
+        self.recorder.claimed_shapes = {(p.path, each.site): each for p in opening.plans for each in p.shapes}
         self._described = ParameterSpecs(self.importer, self.recorder, self.plans)
         self._generaliser = Generaliser(
             self.importer, self.recorder, self._described, settings.sizes, self._described.claimed_names

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from shapecheck.model import DocstringHint, Evaluation, Failure, FunctionKey, Scope, Site, Snippet
+from shapecheck.model import DocstringHint, Evaluation, Failure, FunctionKey, InferredParameter, Scope, Site, Snippet
 
 # Calls of a function, in different tests, that are evaluated with free sizes until one comes to an end: the worker
 # counts them, and its parent knows by them which tests were the first.
@@ -60,6 +60,15 @@ class ShapeOfName:
     of_parameter: bool
 
 
+@dataclass(frozen=True)
+class ClaimedShape:
+    """What one claim says of a variable or a result at a site; `words` are the names on its line."""
+
+    site: int
+    spec: str
+    words: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModulePlan:
     """One file to import: `file` absolute and resolved, `path` as messages show it, `root` its import root."""
@@ -72,7 +81,8 @@ class ModulePlan:
     sites: tuple[Site, ...]
     described: tuple[ParameterSpec, ...] = ()
     named: tuple[ShapeOfName, ...] = ()
-    ranks: tuple[tuple[int, int], ...] = ()  # sites of variables and results, and how many axes claims say they have
+    shapes: tuple[ClaimedShape, ...] = ()
+    inferred: tuple[InferredParameter, ...] = ()
     claimed: tuple[int, ...] = ()  # scopes that have claims
     names: tuple[tuple[int, tuple[str, ...]], ...] = ()  # what each claim of a scope tells apart: names, and numbers
     hints: tuple[DocstringHint, ...] = ()

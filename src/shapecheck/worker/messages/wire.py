@@ -19,6 +19,7 @@ _TOPICS = (entry_messages, judge_messages, plans, protocol, suite_messages, targ
 _FACTS = PlainFacts(
     model.Scope,
     model.DescribedPart,
+    model.InferredParameter,
     model.DocstringHint,
     model.Site,
     model.Switch,

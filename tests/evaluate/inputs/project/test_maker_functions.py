@@ -107,8 +107,8 @@ def init(n):
     return {"w": jnp.zeros(n)}
 
 def scaled(p, x):
-    # x: [n] ~unreached
-    return x * p["weight"] + p["bias"]  # [n] ~unreached
+    # x: [n]
+    return x * p["weight"] + p["bias"]  # [n]
 """,
     # several do: with what one makes the code fails, and that proves nothing
     "several.py": """
@@ -404,8 +404,8 @@ class Changing:
         # carry: [width] ~unreached
         return carry * x[0]
 
-    def __call__(self, carry, x: Float[Array, "batch width"]):  # ~unreached
-        return carry["inner"] * x  # [batch, width] ~unreached
+    def __call__(self, carry, x: Float[Array, "batch width"]):
+        return carry["inner"] * x  # [batch, width]
 """,
     # a record has the relations that the function has which begins one; made with one size for two names, it hides none
     "records.py": """

@@ -512,7 +512,7 @@ def push(stack: Float[Array, "batch depth cell"], value: Array):
     return jnp.concatenate([top[:, None], rest], axis=1)
 
 def widened(x: Float[Array, "n d"], scale: Array):
-    y = x[:, :, None] * scale  # (n, d, 1)  ~unreached
+    y = x[:, :, None] * scale  # (n, d, 1)
     return y
 """,
     # Sizes are nobody's, but the claims give them names: the code runs with two sizes for two names.

@@ -39,7 +39,8 @@ class BodyShape:
 
     It is `exact` if the body admits no other number of axes; else it has these at least, and `last` is what the last
     one is called, if the body says that. All axes are `named` if they have names that somebody wrote. `elsewhere` tells
-    that other functions say it of what goes by the same name; then `otherwise` is how the body alone has it.
+    that other functions say it of what goes by the same name, `inferred` that it follows from claims about what is
+    computed of it; then `otherwise` is how the body alone has it.
     """
 
     spec: str
@@ -48,6 +49,7 @@ class BodyShape:
     named: bool = False
     last: str = ""
     elsewhere: bool = False
+    inferred: bool = False
     otherwise: BodyShape | None = None
 
 
@@ -130,6 +132,11 @@ def is_inside(name: str) -> bool:
 def axis_names(parameter: str, axes: int) -> str:
     """The names of the axes of an array that nobody describes, as a spec."""
     return " ".join(axis_name(parameter, number) for number in range(axes))
+
+
+def axis_of(parameter: str) -> re.Pattern[str]:
+    """The names of the axes of an array that nobody describes, in a text."""
+    return re.compile(rf"\b{re.escape(axis_name(parameter, 0)[:-1])}\d\b")
 
 
 def axis_name(parameter: str, number: int) -> str:

@@ -36,6 +36,7 @@ _REDUCING = frozenset(
     | {"concatenate", "squeeze", "take", "take_along_axis", "flip", "sort", "argsort", "norm", "any", "all", "median"}
 )
 _JOINING = frozenset({"concatenate", "concat"})
+_CONVOLVING = frozenset({"conv_general_dilated", "conv_with_general_padding", "conv", "conv_transpose"})
 
 
 class KnownCalls:
@@ -69,6 +70,8 @@ class KnownCalls:
             self._reduction(node)
         if name in _JOINING:
             self._concatenation(node)
+        if name in _CONVOLVING and module.endswith("lax"):
+            self._convolution(node)
 
     def _concatenation(self, node: ast.Call) -> None:
         """What is joined along an axis has that axis, each of it."""
@@ -82,6 +85,18 @@ class KnownCalls:
             if fact is not None:
                 fact.is_array = True
                 fact.need_axis(number or 0)
+
+    def _convolution(self, node: ast.Call) -> None:
+        """What is convolved and the kernel have as many axes as a layout has letters, or two more than strides."""
+        given = {keyword.arg: keyword.value for keyword in node.keywords}
+        strides = given.get("window_strides", given.get("strides", node.args[2] if node.args[2:] else None))
+        layouts = given.get("dimension_numbers")
+        texts = map(literal_text, layouts.elts if isinstance(layouts, (ast.Tuple, ast.List)) else ())
+        letters = next(filter(None, texts), "")
+        axes = len(letters) or (len(strides.elts) + 2 if isinstance(strides, (ast.Tuple, ast.List)) else 0)
+        for operand in (*node.args[:2], *(given[name] for name in ("lhs", "rhs") if name in given)) if axes else ():
+            if fact := self._known.fact(operand):
+                fact.admit((axes,))
 
     def _reduction(self, node: ast.Call) -> None:
         receiver = node.func.value if isinstance(node.func, ast.Attribute) else None

@@ -60,10 +60,18 @@ from shapecheck.evaluate.inputs.synthesis.made_settings import made_settings
 from shapecheck.evaluate.inputs.synthesis.synthesise_instances import InstanceSynthesis
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError, ValueSynthesis
 from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall, is_plain_leaf
-from shapecheck.evaluate.inputs.trials.choices import AS_ELSEWHERE, AS_MADE, OTHERWISE, ArgumentChoices, Keys, axes_text
+from shapecheck.evaluate.inputs.trials.choices import (
+    AS_CLAIMED,
+    AS_ELSEWHERE,
+    AS_MADE,
+    OTHERWISE,
+    ArgumentChoices,
+    Keys,
+    axes_text,
+)
 from shapecheck.evaluate.inputs.trials.later_variables import LaterArgument
 from shapecheck.evaluate.own_errors import raise_own
-from shapecheck.model import DocstringHint
+from shapecheck.model import DocstringHint, InferredParameter
 from shapecheck.model.claim import ANY_ARRAY
 from shapecheck.model.parameter_parts import Part, entries_of
 from shapecheck.shapes import AnyDim, SpecError, parse_spec
@@ -85,7 +93,7 @@ class Owner:
 class ArgumentSources:
     """Makes one argument of what is known of its parameter; what is less sure counts as an invention of `values`.
 
-    `claimed` tells which names the claims of a function use.
+    `claimed` tells which names the claims of a function use, `inferred` what these say that its parameters are.
     """
 
     def __init__(
@@ -98,10 +106,11 @@ class ArgumentSources:
         hints: Callable[[object], Mapping[str, DocstringHint]],
         call_sites: CallSites,
         claimed: Callable[[object], tuple[frozenset[str], ...]],
+        inferred: Callable[[object], Mapping[str, InferredParameter]],
     ) -> None:
         self._values, self._instances, self._integers = values, instances, values.integers
         self._keys, self._choices, self._hints, self._call_sites = keys, choices, hints, call_sites
-        self._claimed = claimed
+        self._claimed, self._inferred = claimed, inferred
         self.took_from_calls = False
         self.made_beside: Mapping[str, object] = {}  # arguments of the same call that are made already, by parameter
         self.owner: Owner | None = None  # whose method it is that arguments are made for
@@ -109,6 +118,7 @@ class ArgumentSources:
         self.described_parts: dict[str, str] = {}  # of arguments: what comments say of them
         # Arguments of which nothing is said, and of which one knows all the same what they are.
         self.recognised: dict[str, str] = {}
+        self.inferred: dict[str, str] = {}  # and of which claims say it
 
     def argument(
         self,
@@ -314,6 +324,18 @@ class ArgumentSources:
         over_none = constructing and variant == OVER_NONE and default is None and admits_integer(annotation)
         return self._integers.choose(name) if is_pinned or over_none else MISSING
 
+    def _of_likeness(self, name: str, described: ParameterSpec | BodyShape | None) -> ParameterSpec | BodyShape | None:
+        """What is said of a parameter elsewhere, or follows from claims, unless that is chosen not to count."""
+        if not isinstance(described, BodyShape) or not (described.elsewhere or described.inferred):
+            return described
+        usual = AS_CLAIMED if described.inferred else AS_ELSEWHERE
+        chosen = self._choices.likeness(self._values.place(name), (usual, OTHERWISE))
+        if chosen != usual:
+            return described.otherwise
+        if described.inferred:
+            self.inferred[name] = described.spec
+        return described
+
     def _as_described(
         self,
         function: Callable[..., object],
@@ -323,9 +345,7 @@ class ArgumentSources:
     ) -> object:
         """As a comment or docstring describes it, or as the body takes it; MISSING if the annotation says more."""
         is_untyped = annotation in (MISSING, Any)
-        if isinstance(described, BodyShape) and described.elsewhere:
-            likeness = self._choices.likeness(self._values.place(name), (AS_ELSEWHERE, OTHERWISE))
-            described = described if likeness == AS_ELSEWHERE else described.otherwise
+        described = self._of_likeness(name, described)
         if isinstance(described, BodyShape):
             if is_untyped and holds_sizes(function, name):
                 return self._sizes(function, name)
@@ -403,7 +423,13 @@ class ArgumentSources:
             return (self._values.number_or_array(name),)
         if not constructing and name_hints.is_array(name) and not parts_of(function, name):
             return (self._values.some_array(name),)
-        return (self._values.number(name),) if name_hints.is_one_number(name) else ()
+        if name_hints.is_one_number(name):
+            return (self._values.number(name),)
+        guess = self._inferred(function).get(name)
+        if guess is None or constructing:
+            return ()
+        self.inferred[name] = guess.spec
+        return (self._values.as_taken(name, BodyShape(guess.spec, "", exact=True, named=True)),)
 
     def _as_derived_says(self, function: Callable[..., object], name: str, annotation: object) -> object:
         """What the methods of the model's own class take under this name, where a base names an abstract type."""
@@ -473,6 +499,7 @@ class ArgumentSources:
         if isinstance(said, ParameterSpec):
             self.described_parts[str(part)] = said.spec
             return self._from_description(MISSING, str(part), said)
+        said = said if isinstance(said, ParameterSpec) else self._of_likeness(str(part), said)
         if isinstance(said, BodyShape) and said.exact:
             return self._values.as_taken(str(part), said)
         last = part.keys[-1]

@@ -24,6 +24,7 @@ from shapecheck.evaluate.inputs.facts.body_shapes import axis_name, body_shapes
 from shapecheck.evaluate.inputs.facts.field_sizes import field_sizes
 from shapecheck.evaluate.inputs.facts.handed_on import descriptions_of
 from shapecheck.evaluate.inputs.facts.handed_parts import called_functions
+from shapecheck.evaluate.inputs.facts.inferred_shapes import with_inferred
 from shapecheck.evaluate.inputs.facts.known_numbers import integer_parameters
 from shapecheck.evaluate.inputs.facts.namesake_shapes import with_namesakes
 from shapecheck.evaluate.inputs.facts.namesakes import are_spelled_alike
@@ -66,6 +67,7 @@ from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthes
 from shapecheck.evaluate.inputs.trials import abstract_call
 from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall
 from shapecheck.evaluate.inputs.trials.choices import (
+    AS_CLAIMED,
     ArgumentChoices,
     Choices,
     Options,
@@ -272,10 +274,13 @@ class CallBuilder:
         claims = self.models.claimed(function)
         not_made = {*statics, *list(inspect.signature(function).parameters)[:own]}
         body = with_namesakes(function, described, body, self.models.elsewhere(function), claims, not_made)
+        inferred = self.models.inferred(function)
+        body = with_inferred(function, described, body, inferred)
         for name in not_made:
             body.pop(name, None)
         made = made_specs(function, described, body)
         specs = [*written_specs(function, described), *made]
+        specs += [each.spec for name, each in inferred.items() if each.guess and name not in described]
         specs += [spec for each in described.values() for spec in each.others]
         optional = made_specs(function, described, body, default=None)
         vague = any(each.vague for each in described.values())
@@ -353,12 +358,20 @@ class CallBuilder:
         mapped = {each.mapped for each in described.values() if each.mapped}
         # By their names alone others may be made arrays, too.
         first_axes = (axis_name(name, 0) for name in inspect.signature(function).parameters if name not in described)
+        inferred_names = frozenset(free_names(each.spec for each in body.values() if each.inferred))
+        said_by_code = [each.spec for each in body.values() if not each.inferred]
         made_names = frozenset([*free_names([*made, *optional, *parts]), *first_axes]) - written_names | mapped
         return CallSpec(
             prepare=prepare,
             relations=instance is None,
             signature=CallSignature(
-                tuple(written), claims, function, made_names, record_names(function), self._reached_claims(function)
+                tuple(written),
+                claims,
+                function,
+                made_names,
+                record_names(function),
+                self._reached_claims(function),
+                inferred_names - frozenset(free_names([*written_specs(function, described), *said_by_code])),
             ),
             certain=not vague and not has_union,
             has_union=has_union and not vague,
@@ -477,6 +490,8 @@ def _inventions(made: Iterable[Synthesis], fixed: Collection[int] = ()) -> tuple
             found[Assumption("callee", name, str(size), "written")] = None
         for name, instance in synthesis.sources.recognised.items():
             found[Assumption("value", of + name, instance, "alias")] = None
+        for name, spec in synthesis.sources.inferred.items():
+            found[Assumption("value", of + name, f"({', '.join(spec.split())}), {AS_CLAIMED}", "written")] = None
         for name, argument in synthesis.assignment.named_after.items():
             found[Assumption("tie", name, argument, "namesake")] = None
         for name, size in synthesis.instances.sizes.items():

@@ -31,7 +31,7 @@ from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.own_errors import is_own
 from shapecheck.evaluate.probes.failed_imports import AbsentPackageError
 from shapecheck.evaluate.probes.recorder import RecordedPart, Recorder
-from shapecheck.model import DocstringHint
+from shapecheck.model import DocstringHint, InferredParameter
 from shapecheck.worker.messages.plans import ShapeOfName
 
 _MOST_VAIN = 3  # constructions of one class with values that come to nothing: each may take seconds
@@ -45,6 +45,7 @@ class Models:
 
     `described` tells what comments say of parameters and fields, `hints` what else docstrings say of these,
     `claimed` which names the claims of a function use, `elsewhere` what those of other functions of its file name,
+    `inferred` what those in a function say that its parameters are,
     `subclasses` which classes stand for an abstract one.
     With `build`, models are made by that, with values; else abstractly, without any.
     """
@@ -62,8 +63,9 @@ class Models:
         hints: Callable[[object], Mapping[str, DocstringHint]] = lambda function: {},
         call_sites: CallSites | None = None,
         elsewhere: Callable[[object], Mapping[str, tuple[ShapeOfName, ...]]] = lambda function: {},
+        inferred: Callable[[object], Mapping[str, InferredParameter]] = lambda function: {},
     ) -> None:
-        self.elsewhere = elsewhere
+        self.elsewhere, self.inferred = elsewhere, inferred
         self.call_sites = call_sites or CallSites()
         self.build, self.has_values = build or abstract_call.build, build is not None
         self.pinned, self.described, self.claimed, self.subclasses = pinned, described, claimed, subclasses
@@ -169,6 +171,7 @@ class Models:
             hints=self.hints,
             call_sites=self.call_sites,
             claimed=self.claimed,
+            inferred=self.inferred,
         )
 
     def recall(self, construction: int) -> None:

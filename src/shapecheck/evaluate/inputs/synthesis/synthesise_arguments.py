@@ -31,7 +31,7 @@ from shapecheck.evaluate.inputs.trials.choices import ArgumentChoices, Keys
 from shapecheck.evaluate.inputs.trials.size_assignment import SizeAssignment
 from shapecheck.evaluate.own_errors import suppress_others
 from shapecheck.evaluate.probes.describe_value import is_array
-from shapecheck.model import DocstringHint
+from shapecheck.model import DocstringHint, InferredParameter
 from shapecheck.shapes import NamedDim, SpecError, parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
@@ -72,6 +72,7 @@ class Synthesis:
         hints: Callable[[object], Mapping[str, DocstringHint]] = lambda function: {},
         call_sites: CallSites | None = None,
         claimed: Callable[[object], tuple[frozenset[str], ...]] = lambda function: (),
+        inferred: Callable[[object], Mapping[str, InferredParameter]] = lambda function: {},
     ) -> None:
         self.assignment = assignment
         self.keys = keys or Keys()
@@ -90,6 +91,7 @@ class Synthesis:
             hints=hints,
             call_sites=call_sites or CallSites(),
             claimed=claimed,
+            inferred=inferred,
         )
 
     def arguments(

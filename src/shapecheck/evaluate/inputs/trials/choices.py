@@ -6,6 +6,7 @@ Where the first choice does not evaluate, the search takes others. A choice is t
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ GIVEN: Final = "given"
 AS_MADE: Final = "as the model makes it"
 AS_FILE_MAKES: Final = "as the file makes it"
 AS_ELSEWHERE: Final = "as elsewhere in the file"
+AS_CLAIMED: Final = "as claims say"
 OTHERWISE: Final = "otherwise"
 OTHER_SIZE: Final = "another size"
 OWN_SIZES: Final = ("each instance and call sizes", "its own sizes")
@@ -234,6 +236,13 @@ def one_key(name: str) -> str:
 def axes_text(count: int) -> str:
     """`1 axis`, `2 axes`."""
     return f"{count} axis" if count == 1 else f"{count} axes"
+
+
+def usual_axes(others: Sequence[str]) -> int:
+    """The number of axes that an array has for which these may be chosen instead."""
+    counts = [int(each.split()[0]) for each in others]
+    gaps = [count + 1 for count, after in itertools.pairwise(counts) if after != count + 1]
+    return gaps[0] if gaps else counts[0] - 1 if counts[-1] == _MOST_AXES else counts[-1] + 1
 
 
 def as_assumption(key: str, choice: str, *, is_needed: bool) -> Assumption:

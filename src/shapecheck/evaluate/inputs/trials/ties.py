@@ -63,6 +63,7 @@ class CallSignature:
 
     `made_names` are those that axes of arrays have which nothing describes; `records` has the names of each field of
     the records that the function takes or gives, `reached` those that each claim uses of the functions that it calls.
+    `inferred` are those of which nothing but claims about what is computed of arrays says that the arrays have them.
     """
 
     arrays: tuple[ArgumentSpec, ...] = ()
@@ -71,6 +72,7 @@ class CallSignature:
     made_names: frozenset[str] = frozenset()
     records: tuple[frozenset[str], ...] = ()
     reached: tuple[frozenset[str], ...] = ()
+    inferred: frozenset[str] = frozenset()
 
     def features(self) -> frozenset[str]:
         """The names of feature axes: the last one of some array, or the channels before two others, and no extent.
@@ -212,6 +214,8 @@ def explain_tie(tie: Tie, signature: CallSignature, sizes: Sizes) -> Assumption:
     if signature.stand_together(name, text):
         return Assumption("tie", name, text, "invented")
     if signature.is_nobodys(name) or signature.is_nobodys(text):
+        return Assumption("tie", name, text, "alias")
+    if text.isdigit() and name in signature.inferred and int(text) not in sizes.integers.values():
         return Assumption("tie", name, text, "alias")
     if text.isdigit():
         return _to_size(name, int(text), signature, sizes)

@@ -1,0 +1,498 @@
+"""What the claims in a function say of the parameters that nobody describes.
+
+Of `h = x @ params["w"]  # (batch, hidden)` x is an array (batch, n), and the weights are (n, hidden), whatever n is. So
+the shapes of all values are unified from both ends: from the claims back to what is computed with, and on from there.
+Only what is sure in NumPy's own terms is used (products, reductions, transpositions, indexing, arithmetic), each once,
+in the order of the code; but for one habit: who multiplies by a parameter from the right means a matrix. Evaluation
+takes another shape where that does not fit.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from shapecheck.model import Claim, InferredParameter, Site
+from shapecheck.model.parameter_parts import ParameterParts
+from shapecheck.shapes import AnyDim, is_variadic, parse_spec
+from shapecheck.syntax.scopes import Function, Tables, name_chain
+
+_PER_ELEMENT = (
+    "abs absolute exp expm1 log log1p log2 sqrt rsqrt square sign sin cos tan tanh sinh cosh arctan floor ceil round"
+    " clip nan_to_num asarray array astype negative reciprocal stop_gradient relu relu6 gelu silu swish sigmoid"
+    " softplus elu leaky_relu selu hard_tanh log_sigmoid softmax log_softmax copy erf lgamma inv pinv cumsum cumprod"
+    " sort flip roll zeros_like ones_like isnan isfinite logical_not conj real imag"
+)
+_PER_PAIR = "maximum minimum add subtract multiply divide power mod logical_and logical_or greater less equal arctan2"
+_PER_AXIS = "sum mean max min std var prod norm amax amin median any all logsumexp argmax argmin nanmean nansum"
+_ELEMENTWISE: Final = frozenset(_PER_ELEMENT.split())
+_BINARY: Final = frozenset(_PER_PAIR.split())
+_REDUCING: Final = frozenset(_PER_AXIS.split())
+_PRODUCTS: Final = frozenset({"dot", "matmul"})
+
+
+class _Axis:
+    """An axis of unknown size, or with the text of a dim; axes that are one point to the same."""
+
+    def __init__(self, text: str = "") -> None:
+        self.text, self._same = text, self
+
+    def root(self) -> _Axis:
+        found = self
+        while found._same is not found:
+            found = found._same
+        return found
+
+    def unify(self, other: _Axis) -> None:
+        """Make the two one; those that have different texts stay apart."""
+        one, two = self.root(), other.root()
+        if one is two or (one.text and two.text):
+            return
+        if one.text:
+            two._same = one
+        else:
+            one._same = two
+
+
+_Shape = list[_Axis]
+
+
+@dataclass
+class _Value:
+    """What is known of the shape of a value: its axes, once it is known how many there are."""
+
+    axes: _Shape | None = None
+    of_parameters: bool = False  # it is one, or part of one, or what is computed of these and numbers alone
+    is_product: bool = False
+
+    def take(self, axes: Sequence[_Axis] | None) -> None:
+        """It has these axes."""
+        if axes is None:
+            return
+        if self.axes is None:
+            self.axes = list(axes)
+        elif len(self.axes) == len(axes):
+            for one, other in zip(self.axes, axes, strict=True):
+                one.unify(other)
+
+
+@dataclass(frozen=True)
+class _ClaimedAxes:
+    """The axes that claims give to expressions and to variables, by where they stand, and to results."""
+
+    values: dict[tuple[int, int], Sequence[str]]
+    variables: Mapping[tuple[str, int, int], Sequence[str]]
+    returned: Sequence[str] | None
+
+
+def inferred_parameters(tables: Tables, claims: Sequence[Claim], sites: Sequence[Site]) -> Iterator[InferredParameter]:
+    """The parameters of all functions with claims, as far as these say what they are."""
+    by_scope: dict[int, list[tuple[Claim, Site]]] = {}
+    for claim in claims:
+        if len(claim.sites) == 1 and not (claim.select or claim.readings or claim.loose or claim.group is not None):
+            site = sites[claim.sites[0]]
+            by_scope.setdefault(site.scope, []).append((claim, site))
+    for scope, found in by_scope.items():
+        node = tables.nodes[scope]
+        if isinstance(node, Function):
+            reader = _FunctionReader(node, _claimed_axes(found))
+            yield from (InferredParameter(scope, *each) for each in reader.specs())
+
+
+def _claimed_axes(claims: Sequence[tuple[Claim, Site]]) -> _ClaimedAxes:
+    values: dict[tuple[int, int], Sequence[str]] = {}
+    variables: dict[tuple[str, int, int], Sequence[str]] = {}
+    returned: Sequence[str] | None = None
+    for claim, site in claims:
+        dims = parse_spec(claim.spec).dims
+        if any(map(is_variadic, dims)):
+            continue
+        texts = ["" if isinstance(dim, AnyDim) else str(dim) for dim in dims]
+        if site.kind == "return":
+            returned = texts
+        elif site.kind == "value" and site.position is not None:
+            values[site.position.line, site.position.column] = texts
+        elif site.kind == "name" and site.position is not None and site.when != "before":
+            variables[site.name, site.position.line, site.position.column] = texts
+    return _ClaimedAxes(values, variables, returned)
+
+
+@dataclass
+class _AxesByText:
+    """One axis for each text, as claims mean by a name the same throughout a function."""
+
+    axes: dict[str, _Axis] = field(default_factory=dict)
+
+    def shape(self, texts: Sequence[str]) -> _Shape:
+        """The axes with these texts."""
+        return [self.axes.setdefault(text, _Axis(text)) if text else _Axis() for text in texts]
+
+
+class _FunctionReader:
+    """Reads one function, statement by statement."""
+
+    def __init__(self, node: ast.FunctionDef | ast.AsyncFunctionDef, claimed: _ClaimedAxes) -> None:
+        self._node, self._claimed = node, claimed
+        self._axes_by_text = _AxesByText()
+        self._parts = ParameterParts(node)
+        arguments = node.args
+        own = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+        self._taken: dict[str, _Value] = {
+            each.arg: _Value(of_parameters=True) for each in own
+        }  # parameters, and parts of them
+        self._variables: dict[str, _Value] = dict(self._taken)
+        self._guessed: dict[str, _Shape] = {}  # parameters that may be numbers as well
+
+    def specs(self) -> Iterator[tuple[str, str, bool]]:
+        """The specs of what is known, by the texts of parameters and parts, and whether each is a guess."""
+        self._block(self._node.body)
+        made = Counter[str]()
+        texts: dict[_Axis, str] = {}
+        known = {name: (value.axes, False) for name, value in self._taken.items()}
+        known.update((name, (axes, True)) for name, axes in self._guessed.items() if known[name][0] is None)
+        for name, (axes, is_guess) in known.items():
+            for axis in (each.root() for each in axes or ()):
+                if axis not in texts and not axis.text:
+                    made[name] += 1
+                texts.setdefault(axis, axis.text or f"{_stem(name)}_{made[name]}")
+            if axes:
+                yield name, " ".join(texts[axis.root()] for axis in axes), is_guess
+
+    def _block(self, statements: Sequence[ast.stmt]) -> None:
+        for statement in statements:
+            self._statement(statement)
+
+    def _statement(self, statement: ast.stmt) -> None:
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            return
+        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+            self._assign(statement.targets[0], statement.value, statement)
+        elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+            self._assign(statement.target, statement.value, statement)
+        elif isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+            operation = ast.BinOp(ast.Name(statement.target.id, ast.Load()), statement.op, statement.value)
+            self._assign(statement.target, ast.copy_location(operation, statement.value), statement)
+        elif isinstance(statement, ast.Return) and statement.value is not None:
+            self._find(statement.value, self._shape(self._claimed.returned))
+        elif isinstance(statement, ast.Expr):
+            self._find(statement.value)
+        for name in ("body", "orelse", "finalbody"):
+            self._block(getattr(statement, name, ()))
+
+    def _assign(self, target: ast.expr, value: ast.expr, statement: ast.stmt) -> None:
+        if isinstance(target, ast.Tuple):
+            self._unpack(target, value, statement)
+            return
+        name = ".".join(name_chain(target) or ())
+        claimed = self._claimed.variables.get((name, statement.lineno, statement.col_offset))
+        found = self._find(value, self._shape(claimed))
+        if isinstance(target, ast.Name):
+            self._variables[target.id] = found
+
+    def _unpack(self, target: ast.Tuple, value: ast.expr, statement: ast.stmt) -> None:
+        names = [each.id if isinstance(each, ast.Name) else "" for each in target.elts]
+        if isinstance(value, ast.Attribute) and value.attr == "shape" and all(names):
+            self._find(value.value, self._axes_by_text.shape([name.strip("_") and name for name in names]))
+        elif isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts):
+            for one, other in zip(target.elts, value.elts, strict=True):
+                self._assign(one, other, statement)
+        else:
+            for name in names:
+                self._variables.pop(name, None)
+
+    def _shape(self, texts: Sequence[str] | None) -> _Shape | None:
+        return None if texts is None else self._axes_by_text.shape(texts)
+
+    def _find(self, node: ast.expr, wanted: _Shape | None = None) -> _Value:
+        """What is known of an expression, which has the axes that are `wanted`, as far as these are known."""
+        # The whole of `a @ b @ c` begins where its first part does, and comes first.
+        claimed = self._claimed.values.pop((node.lineno, node.col_offset), None) if hasattr(node, "lineno") else None
+        if wanted is None and claimed is not None and not isinstance(node, ast.Name):
+            wanted = self._axes_by_text.shape(claimed)
+        found = self._variable(node)
+        if found is None:
+            found = self._find_computed(node, wanted)
+        found.take(wanted)
+        return found
+
+    def _variable(self, node: ast.expr) -> _Value | None:
+        """The value of a variable, or of a part of a parameter."""
+        if isinstance(node, ast.Name):
+            return self._variables.get(node.id, _Value())
+        part = self._parts.part(node) if isinstance(node, (ast.Subscript, ast.Call)) else None
+        if part is not None and part.keys and all(isinstance(key, str) for key in part.keys):
+            return self._taken.setdefault(str(part), _Value(of_parameters=True))
+        return None
+
+    def _find_computed(self, node: ast.expr, wanted: _Shape | None) -> _Value:
+        if isinstance(node, ast.Constant):
+            return _Value([]) if isinstance(node.value, (int, float, complex)) else _Value()
+        if isinstance(node, ast.UnaryOp):
+            return self._find(node.operand, wanted)
+        if isinstance(node, ast.BinOp):
+            if isinstance(node.op, ast.MatMult):
+                return self._product(node.left, node.right, wanted)
+            return self._elementwise([node.left, node.right], wanted)
+        if isinstance(node, ast.Attribute) and node.attr in ("T", "mT"):
+            return self._transpose(node, wanted)
+        if isinstance(node, ast.Subscript):
+            return self._index(node, wanted)
+        if isinstance(node, ast.Call):
+            return self._function(node, wanted)
+        return _Value()
+
+    def _transpose(self, node: ast.Attribute, wanted: _Shape | None) -> _Value:
+        if node.attr == "mT":
+            inner = [*wanted[:-2], wanted[-1], wanted[-2]] if wanted is not None and len(wanted) > 1 else None
+            found = self._find(node.value, inner).axes
+            return _Value([*found[:-2], found[-1], found[-2]] if found is not None and len(found) > 1 else None)
+        found = self._find(node.value, wanted[::-1] if wanted is not None else None).axes
+        return _Value(found[::-1] if found is not None else None)
+
+    def _product(self, left: ast.expr, right: ast.expr, wanted: _Shape | None) -> _Value:
+        one, other = self._find(left), self._find(right)
+        if wanted is not None:
+            self._guess_factors(left, right, one, other, len(wanted))
+            one, other = self._find(left, one.axes), self._find(right, other.axes)
+        if not one.axes or not other.axes:
+            return _Value(is_product=True)
+        inner = other.axes[-2] if len(other.axes) > 1 else other.axes[-1]
+        one.axes[-1].unify(inner)
+        front = one.axes[:-1] if len(one.axes) >= len(other.axes) else [*other.axes[:-2], *one.axes[:-1][-1:]]
+        return _Value([*front, *other.axes[-1:]] if len(other.axes) > 1 else front, is_product=True)
+
+    def _guess_factors(self, left: ast.expr, right: ast.expr, one: _Value, other: _Value, axes: int) -> None:
+        """How many axes two factors have whose product has so many."""
+        if one.axes is None and other.axes is None:
+            if axes == 1:  # a matrix by a vector, or the other way round
+                is_matrix = _is_matrix(left) or not _is_matrix(right)
+                one.axes, other.axes = _axes(2 if is_matrix else 1), _axes(1 if is_matrix else 2)
+            else:
+                one.axes, other.axes = _axes(max(axes, 1)), _axes(min(axes, 2) or 1)
+        elif one.axes is None and other.axes:
+            one.axes = _axes(axes + 1 if len(other.axes) == 1 else axes)
+        elif other.axes is None and one.axes:
+            other.axes = _axes(1 if axes < len(one.axes) else 2)
+        self._give(left, one)
+        self._give(right, other)
+
+    def _give(self, node: ast.expr, value: _Value) -> None:
+        self._find(node, value.axes)
+
+    def _elementwise(self, nodes: Sequence[ast.expr], wanted: _Shape | None) -> _Value:
+        """What is computed element by element.
+
+        Both of `y - mu` are arrays if nothing else is there to be one. The `scale` of `scale * x.sum()` may be none.
+        """
+        values = [self._find(node) for node in nodes]
+        of_parameters = all(value.of_parameters or value.axes == [] for value in values)
+        is_product = any(each.is_product for each in values)
+        if wanted is not None:
+            unknown = [value for value in values if value.axes is None and not value.of_parameters]
+            for node, value in zip(nodes, values, strict=True):
+                if value.axes is not None:
+                    _broadcast(value.axes, wanted)
+                elif value.is_product or of_parameters or _has_new_axis(node) or unknown == [value]:
+                    self._find(node, wanted)
+                elif value.of_parameters:
+                    self._guess(value, wanted[-1:] if is_product and not _is_matrix(node) else wanted)
+            return _Value(list(wanted), is_product=is_product)
+        known = [each.axes for each in values if each.axes is not None]
+        longest = max(known, key=len, default=None)
+        for axes in known:
+            _broadcast(axes, longest or ())
+        both = list(longest) if longest is not None and len(known) == len(values) else None
+        return _Value(both, of_parameters=of_parameters and both is None, is_product=is_product)
+
+    def _guess(self, value: _Value, axes: _Shape) -> None:
+        """A parameter beside what is an array already may have these axes, or be a number."""
+        for name, taken in self._taken.items():
+            if taken is value and "[" not in name:
+                self._guessed.setdefault(name, axes)
+
+    def _index(self, node: ast.Subscript, wanted: _Shape | None) -> _Value:
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        kinds = [_index_kind(part) for part in parts]
+        if "other" in kinds:
+            return _Value()
+        named = sum(kind != "new" for kind in kinds)
+        value = self._find(node.value)
+        if value.axes is None and wanted is not None:
+            rest = len(wanted) - sum(kind != "one" for kind in kinds)
+            value.take(self._find(node.value, _axes(named + rest)).axes if rest >= 0 else None)
+        if value.axes is None or len(value.axes) < named:
+            return _Value()
+        left = list(value.axes)
+        found: _Shape = []
+        for kind in kinds:
+            if kind == "new":
+                found.append(_Axis("1"))
+                continue
+            axis = left.pop(0)
+            if kind != "one":
+                found.append(axis if kind == "all" else _Axis())
+        return _Value([*found, *left])
+
+    def _function(self, node: ast.Call, wanted: _Shape | None) -> _Value:
+        name, receiver, arguments = self._call(node)
+        operands = [*([receiver] if receiver is not None else []), *arguments]
+        if name in _ELEMENTWISE and operands:
+            return self._find(operands[0], wanted)
+        if name in _BINARY and len(operands) == 2:
+            return self._elementwise(operands, wanted)
+        if name == "where" and len(operands) == 3:
+            return self._elementwise(operands[1:], wanted)
+        if name in _PRODUCTS and len(operands) == 2:
+            return self._product(operands[0], operands[1], wanted)
+        if name in _REDUCING and operands:
+            return self._reduce(node, operands, wanted)
+        if name == "transpose" and operands:
+            return self._permute(operands, wanted)
+        if name == "outer" and len(operands) == 2:
+            ends = ([wanted[0]], [wanted[1]]) if wanted is not None and len(wanted) == 2 else (_axes(1), _axes(1))
+            both = [self._find(each, axes).axes for each, axes in zip(operands, ends, strict=True)]
+            return _Value([axis for each in both for axis in each or ()])
+        if name == "einsum" and len(operands) > 1:
+            return self._einsum(operands, wanted)
+        for each in operands:
+            self._find(each)
+        return _Value()
+
+    @staticmethod
+    def _call(node: ast.Call) -> tuple[str, ast.expr | None, list[ast.expr]]:
+        """The name of what is called, the array whose method it is, if it is one, and the arguments."""
+        function = node.func
+        if isinstance(function, ast.Name):
+            return function.id, None, node.args
+        if not isinstance(function, ast.Attribute):
+            return "", None, node.args
+        chain = name_chain(function.value)
+        is_module = chain is not None and chain[0] in ("jnp", "jax", "np", "numpy", "nn", "lax", "jsp", "scipy")
+        return function.attr, None if is_module else function.value, node.args
+
+    def _reduce(self, node: ast.Call, operands: Sequence[ast.expr], wanted: _Shape | None) -> _Value:
+        axis, keeps = None, False
+        for each in node.keywords:
+            if each.arg == "axis":
+                axis = each.value
+            keeps |= each.arg == "keepdims" and isinstance(each.value, ast.Constant) and each.value.value is True
+        axis = operands[1] if axis is None and len(operands) > 1 else axis
+        numbers = _integers(axis)
+        if axis is None:
+            self._find(operands[0])
+            return _Value([])
+        if numbers is None:
+            self._find(operands[0])
+            return _Value()
+        inner: _Shape | None = None
+        if wanted is not None:
+            rank = len(wanted) if keeps else len(wanted) + len(numbers)
+            places = {number % rank for number in numbers} if rank else set()
+            given = iter(wanted)
+            inner = []
+            for place in range(rank):
+                if place not in places:
+                    inner.append(next(given))
+                else:
+                    inner.append(_Axis())
+                    _ = next(given) if keeps else None
+        found = self._find(operands[0], inner).axes
+        if found is None or any(not -len(found) <= number < len(found) for number in numbers):
+            return _Value()
+        places = {number % len(found) for number in numbers}
+        if keeps:
+            return _Value([_Axis("1") if place in places else axis for place, axis in enumerate(found)])
+        return _Value([axis for place, axis in enumerate(found) if place not in places])
+
+    def _permute(self, operands: Sequence[ast.expr], wanted: _Shape | None) -> _Value:
+        order = _integers(ast.Tuple(list(operands[1:]), ast.Load())) if len(operands) > 2 else None
+        order = _integers(operands[1]) if len(operands) == 2 else order
+        if len(operands) == 1:
+            found = self._find(operands[0], wanted[::-1] if wanted is not None else None).axes
+            return _Value(found[::-1] if found is not None else None)
+        if order is None or sorted(order) != list(range(len(order))):
+            self._find(operands[0])
+            return _Value()
+        inner: _Shape = _axes(len(order))
+        if wanted is not None and len(wanted) == len(order):
+            for place, axis in zip(order, wanted, strict=True):
+                inner[place] = axis
+        found = self._find(operands[0], inner).axes
+        return _Value([found[place] for place in order] if found is not None and len(found) == len(order) else None)
+
+    def _einsum(self, operands: Sequence[ast.expr], wanted: _Shape | None) -> _Value:
+        pattern = operands[0]
+        text = (
+            pattern.value.replace(" ", "")
+            if isinstance(pattern, ast.Constant) and isinstance(pattern.value, str)
+            else ""
+        )
+        inputs, arrow, output = text.partition("->")
+        letters = inputs.split(",")
+        if not arrow or "." in text or len(letters) != len(operands) - 1:
+            return _Value()
+        axes: dict[str, _Axis] = {}
+        for one, node in zip(letters, operands[1:], strict=True):
+            self._find(node, [axes.setdefault(letter, _Axis()) for letter in one])
+        found = [axes.setdefault(letter, _Axis()) for letter in output]
+        if wanted is not None and len(wanted) == len(found):
+            for axis, other in zip(found, wanted, strict=True):
+                axis.unify(other)
+        return _Value(found)
+
+
+def _axes(number: int) -> _Shape:
+    return [_Axis() for _ in range(number)]
+
+
+def _broadcast(axes: Sequence[_Axis], longer: Sequence[_Axis]) -> None:
+    """Two shapes that meet element by element: the axes are one, from the end, but for those of one element."""
+    for one, other in zip(reversed(axes), reversed(longer), strict=False):
+        if "1" not in (one.root().text, other.root().text):
+            one.unify(other)
+
+
+def _has_new_axis(node: ast.expr) -> bool:
+    """Whether it is `x[:, None]`, which has as many axes as what it meets, as a rule."""
+    parts = node.slice if isinstance(node, ast.Subscript) else None
+    return any(_index_kind(each) == "new" for each in (parts.elts if isinstance(parts, ast.Tuple) else [parts]) if each)
+
+
+def _index_kind(part: ast.expr) -> str:
+    """ "all" of an axis, "some" of it, "one" element, a "new" axis, or something "other"."""
+    if isinstance(part, ast.Slice):
+        return "all" if part.lower is None and part.upper is None and part.step is None else "some"
+    if isinstance(part, ast.Constant):
+        return "new" if part.value is None else "one" if type(part.value) is int else "other"
+    if isinstance(part, ast.UnaryOp) and isinstance(part.operand, ast.Constant):
+        return "one"
+    return "new" if isinstance(part, ast.Attribute) and part.attr == "newaxis" else "other"
+
+
+def _integers(node: ast.expr | None) -> list[int] | None:
+    """The numbers that an axis argument has, written out."""
+    try:
+        value: object = ast.literal_eval(node) if node is not None else None
+    except ValueError:
+        return None
+    if type(value) is int:
+        return [value]
+    is_list = isinstance(value, (tuple, list)) and all(type(each) is int for each in value)
+    return list(value) if is_list and isinstance(value, (tuple, list)) else None
+
+
+def _is_matrix(node: ast.expr) -> bool:
+    """Whether the name of a factor is that of a matrix: a capital, or weights."""
+    if isinstance(node, ast.Attribute) and node.attr in ("T", "mT"):
+        return True
+    name = node.id if isinstance(node, ast.Name) else ""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        name = str(node.slice.value)
+    return name[:1].isupper() or name.lower().startswith(("w", "mat", "kernel", "adj"))
+
+
+def _stem(name: str) -> str:
+    return "".join(each if each.isalnum() else "_" for each in name).strip("_") or "axis"

@@ -1,0 +1,274 @@
+"""Arrays that nobody describes, made as the claims about what is computed of them say.
+
+Of `h = x @ w  # (batch, hidden)` the code runs with a `w` of one axis as well. The claim says that it has two, and
+what their sizes are called. So values are held against claims in the order of the code, and where the first claim does
+not hold, another number of axes is chosen, or an axis gets the size of the name that it has there. An axis that claims
+call by two names keeps the first: then one of them is false. What no choice mends is left as it is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from shapecheck.evaluate.inputs.facts.body_shapes import axis_of
+from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
+from shapecheck.evaluate.inputs.trials.choices import axes_text, is_likeness_key, is_rank_key, usual_axes
+from shapecheck.evaluate.inputs.trials.size_assignment import Substitution, UnknownSizeError
+from shapecheck.evaluate.inputs.trials.ties import CallSignature, Tie
+from shapecheck.evaluate.inputs.trials.trial import Trial, TrialOutcome
+from shapecheck.evaluate.probes.recorder import ClaimedShapes
+from shapecheck.evaluate.search.attempts import Attempts
+from shapecheck.evaluate.search.suggest_ties import closes_circle
+from shapecheck.model import ArrayValue, FunctionKey, OtherValue, Value
+from shapecheck.model.observation import NUMBERS
+from shapecheck.shapes import Dim, EvaluationError, FixedDim, NamedDim, SymbolicDim, evaluate, parse_spec
+
+_ATTEMPTS = 150
+_SECONDS = 4.0
+_MOST_STEPS = 24
+
+Place = tuple[str, int]
+Score = tuple[int, int, tuple[bool, int, tuple[tuple[int, int], ...]]]
+
+
+@dataclass(frozen=True)
+class _Conflict:
+    """A claim that does not hold in a run: of another number of axes, or for axes that are to have other sizes."""
+
+    place: Place
+    words: Collection[str]
+    axes: tuple[tuple[str, str], ...] = ()  # the size that each has, and the one that it should have
+
+
+@dataclass(frozen=True)
+class _View:
+    """A run, how many claims hold in it, and which do not, in order."""
+
+    outcome: TrialOutcome
+    holding: int
+    conflicts: tuple[_Conflict, ...]
+
+    @property
+    def score(self) -> Score:
+        """The larger, the nearer to what claims say; of runs that are equally near, how far they come counts."""
+        outcome = self.outcome
+        return self.holding, -len(self.conflicts), (outcome.ok, outcome.depth, outcome.trace)
+
+
+@dataclass(frozen=True)
+class FollowedRun:
+    """A run that is as claims say: the `ties` that they gave, and the `choices` of numbers of axes."""
+
+    outcome: TrialOutcome
+    ties: frozenset[Tie] = frozenset()
+    choices: frozenset[str] = field(default_factory=frozenset)
+
+
+class ClaimFollower:
+    """Follows the claims of one entry, whose own function is `scope`; `mend` ties sizes that JAX finds not to fit."""
+
+    def __init__(
+        self,
+        claimed: ClaimedShapes,
+        signature: CallSignature,
+        scope: FunctionKey | None,
+        attempts: Attempts,
+        mend: Callable[[TrialOutcome], TrialOutcome],
+    ) -> None:
+        self._claimed, self._signature, self._scope = claimed, signature, scope
+        self._attempts, self._mend = attempts, mend
+        self._ties: set[Tie] = set()
+        self._given_up: set[Place] = set()
+
+    def follow(self, start: TrialOutcome) -> FollowedRun | None:
+        """The run that is nearest to what claims say; None if no other than the first one is."""
+        if not any(is_rank_key(key) or is_likeness_key(key) for key in start.options()):
+            return None
+        with self._attempts.apart(_ATTEMPTS, _SECONDS):
+            first = best = self._look(start)
+            for _ in range(_MOST_STEPS):
+                nearer = self._nearer(best)
+                if nearer is None:
+                    break
+                best = nearer
+            kept = self._with_ranks_kept(best) if best.outcome.ok and best.holding and not best.conflicts else None
+        if kept is None and best.score <= first.score:
+            return None
+        best = kept or best
+        chosen = dict(start.trial.choices)
+        choices = frozenset(key for key, _ in best.outcome.trial.choices if key not in chosen)
+        return FollowedRun(best.outcome, frozenset(self._ties & set(best.outcome.trial.substitution.ties)), choices)
+
+    def distance(self, outcome: TrialOutcome) -> int:
+        """By how many axes values differ from what claims say, in all."""
+        found: dict[Place, int] = {}
+        for call in outcome.calls:
+            for each in call.observations:
+                place = (call.path, each.site)
+                if place in self._claimed and (number := parse_spec(self._claimed[place].spec).rank()) is not None:
+                    found[place] = max(found.get(place, 0), _difference(each.value, number))
+        return sum(found.values())
+
+    def _with_ranks_kept(self, view: _View) -> _View | None:
+        """The same with all numbers of axes chosen as they are: all claims hold with them, so they are no guess."""
+        options = view.outcome.bound_call.options.others if view.outcome.bound_call is not None else {}
+        kept = tuple((key, axes_text(usual_axes(options[key]))) for key in options if is_rank_key(key))
+        kept = tuple(each for each in kept if each[0] not in dict(view.outcome.trial.choices))
+        if not kept:
+            return None
+        outcome = self._run(dataclasses.replace(view.outcome.trial, choices=(*view.outcome.trial.choices, *kept)))
+        found = self._look(outcome) if outcome is not None else None
+        return found if found is not None and found.score >= view.score else None
+
+    def _nearer(self, view: _View) -> _View | None:
+        """A run with one more choice or tie that comes nearer; conflicts that none mends are given up."""
+        for conflict in view.conflicts:
+            if conflict.place in self._given_up:
+                continue
+            found = self._first_nearer(view, self._mending_trials(view.outcome, conflict))
+            if found is not None or self._attempts.is_exhausted():
+                return found
+            self._given_up.add(conflict.place)
+        failure = view.outcome.failure
+        if failure is None or failure.kind != "shape":
+            return None
+        names = {name for name, _ in failure.arrays}
+        return self._first_nearer(view, _other_ranks(view.outcome, names))
+
+    def _first_nearer(self, view: _View, trials: Iterator[Trial]) -> _View | None:
+        for trial in trials:
+            if self._attempts.is_exhausted():
+                return None
+            outcome = self._run(trial)
+            found = self._look(outcome) if outcome is not None else None
+            if found is not None and found.score > view.score:
+                return found
+        return None
+
+    def _run(self, trial: Trial) -> TrialOutcome | None:
+        try:
+            outcome = self._attempts.run(trial)
+            is_of_shapes = outcome.failure is not None and outcome.failure.kind == "shape"
+            return self._mend(outcome) if is_of_shapes else outcome
+        except (CannotSynthesiseError, UnknownSizeError):
+            return None
+
+    def _mending_trials(self, outcome: TrialOutcome, conflict: _Conflict) -> Iterator[Trial]:
+        """Trials that may mend a conflict."""
+        if not conflict.axes:
+            yield from _other_ranks(outcome, conflict.words)
+            return
+        names = _names_by_size(outcome)
+        ties = outcome.trial.substitution.ties
+        for size, wanted in conflict.axes:
+            tie = (names.get(size, ""), names.get(wanted, wanted))
+            if self._signature.is_nobodys(tie[0]) and tie[0] not in dict(ties) and not closes_circle(tie, dict(ties)):
+                self._ties.add(tie)
+                yield dataclasses.replace(outcome.trial, substitution=Substitution((*ties, tie)))
+
+    def _look(self, outcome: TrialOutcome) -> _View:
+        holding: set[Place] = set()
+        conflicts: dict[Place, _Conflict] = {}
+        known: dict[str, str] = {}
+        if outcome.bound_call is not None:
+            chosen = dict(outcome.bound_call.chosen)
+            sizes_of_tied = ((name, chosen.get(text, text)) for name, text in outcome.trial.substitution.ties)
+            known.update(each for each in (*chosen.items(), *sizes_of_tied) if not self._signature.is_nobodys(each[0]))
+            known.update((name, str(size)) for name, size in outcome.bound_call.integers.items())
+        for call in outcome.calls:
+            sizes = dict(known) if (call.path, call.scope) == self._scope else {}
+            for each in call.observations:
+                place = (call.path, each.site)
+                claimed = self._claimed.get(place)
+                if claimed is None:
+                    continue
+                spec = parse_spec(claimed.spec)
+                if _difference(each.value, len(spec.dims)):
+                    conflicts.setdefault(place, _Conflict(place, claimed.words))
+                elif isinstance(each.value, ArrayValue) and len(each.value.shape) == len(spec.dims):
+                    axes = tuple(_conflicting_axes(spec.dims, each.value.shape, sizes))
+                    if axes:
+                        conflicts.setdefault(place, _Conflict(place, claimed.words, axes))
+                    elif not _are_made_equal(spec.dims, each.value.shape):
+                        holding.add(place)
+                else:
+                    holding.add(place)
+        return _View(outcome, len(holding - conflicts.keys()), tuple(conflicts.values()))
+
+
+def _names_by_size(outcome: TrialOutcome) -> dict[str, str]:
+    """What each size is called; of names that have one size, the one that the others are tied to."""
+    chosen = outcome.bound_call.chosen if outcome.bound_call is not None else ()
+    tied = dict(outcome.trial.substitution.ties)
+    return {size: name for name, size in chosen if name not in tied}
+
+
+def _other_ranks(outcome: TrialOutcome, words: Collection[str]) -> Iterator[Trial]:
+    """The same with another number of axes for one array, first for those that a line names."""
+    options = outcome.bound_call.options.others if outcome.bound_call is not None else {}
+    chosen = dict(outcome.trial.choices)
+    keys = [key for key in options if (is_rank_key(key) or is_likeness_key(key)) and key not in chosen]
+    for key in sorted(keys, key=lambda key: not _is_named(key, words)):
+        axes = axis_of(_argument(key))
+        kept = (tie for tie in outcome.trial.substitution.ties if not any(map(axes.search, tie)))
+        trial = dataclasses.replace(outcome.trial, substitution=Substitution(tuple(kept)))
+        for option in options[key]:
+            yield dataclasses.replace(trial, choices=(*trial.choices, (key, option)))
+
+
+def _argument(key: str) -> str:
+    return key.rpartition(" ")[0].rpartition(".")[2]
+
+
+def _is_named(key: str, words: Collection[str]) -> bool:
+    name, *parts = _argument(key).split('["')
+    return name in words and all(part.strip('"]') in words for part in parts)
+
+
+def _conflicting_axes(dims: Sequence[Dim], shape: Sequence[str], sizes: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """The axes that have another size than their dims, as far as that is known; new names get those that they have.
+
+    What has a name already is not to have another one: then it stands for no axis.
+    """
+    new: dict[str, str] = {}
+    found: list[tuple[str, str]] = []
+    named = set(sizes.values())
+    for dim, size in zip(dims, shape, strict=True):
+        wanted = _size_of(dim, {**new, **sizes})
+        if wanted is None and isinstance(dim, NamedDim):
+            new[dim.name] = size
+        elif wanted is not None and wanted != size:
+            found.append(("" if size in named else size, wanted))
+    if not found:
+        sizes.update(new)
+    yield from found
+
+
+def _size_of(dim: Dim, sizes: Mapping[str, str]) -> str | None:
+    if isinstance(dim, FixedDim):
+        return str(dim.size)
+    if isinstance(dim, NamedDim):
+        return sizes.get(dim.name)
+    if isinstance(dim, SymbolicDim):
+        numbers = {name: (int(size),) for name, size in sizes.items() if size.isdigit()}
+        try:
+            return str(evaluate(dim.expression, numbers, 1)[0])
+        except (EvaluationError, KeyError):
+            return None
+    return None
+
+
+def _are_made_equal(dims: Sequence[Dim], shape: Sequence[str]) -> bool:
+    """Whether two axes that a claim calls by two names have one size."""
+    named = [(dim.name, size) for dim, size in zip(dims, shape, strict=True) if isinstance(dim, NamedDim)]
+    return any(name != other and size == same for name, size in named for other, same in named)
+
+
+def _difference(value: Value, rank: int) -> int:
+    """By how many axes a value differs; by none what is neither an array nor a number."""
+    if isinstance(value, ArrayValue):
+        outer = len(value.mapped) + len(value.hidden)
+        return min(abs(len(value.shape) + more - rank) for more in range(outer + 1))
+    return rank if isinstance(value, OtherValue) and value.type in NUMBERS else 0
