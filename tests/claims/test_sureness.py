@@ -25,6 +25,7 @@ def _certainty(module):
         ("y = f(x)  # (b, t) -> (t,)", "sure"),
         ("# shape: (b, t)\ny = f(x)", "sure"),
         ("# Some models accept a transposed\n# y (shape (b, t)), too\ny = f(x)", "loose"),
+        ("# The point axis meets the amplitudes a[k] of\n# shape (b, t).\ny = f(x)", "loose"),
         ("# Some models are slow, but this one has a\n# y (shape (b, t))\ny = f(x)", "sure"),
         ("# [b, t] -> [t, b]\ny = f(x)", "sure"),
         # the file knows a name

@@ -133,6 +133,7 @@ def _may_list_dims(text: str) -> bool:
 
 
 _DEFINITION = re.compile(r"(?:async\s++)?+(?:def|class)\s++\w++\s*+[(:\[]|@\w")
+_OF_WHAT = re.compile(r"[\w\])}]\s+(?:of|with|has|have|having)\s*$")  # and its shape, on the next line
 _SENTENCE_ENDS = re.compile(r"[.:;!?)\]}]\s*$")
 
 
@@ -204,7 +205,8 @@ def _read_line(block: Sequence[Comment], index: int, known: Container[str]) -> C
     )
     before = block[index - 1].text.lstrip("#! ") if index else ""
     continued = bool(before) and not _SENTENCE_ENDS.search(before)
-    if continued and stated and is_of_cases(_sentence_before(block, index)):
+    is_of_another = bool(stated) and _OF_WHAT.search(before) is not None and not stated[0].segment.labels
+    if continued and stated and (is_of_another or is_of_cases(_sentence_before(block, index))):
         first = replace(stated[0], segment=replace(stated[0].segment, hedged=True))
         stated = (first, *stated[1:])
     return CommentLine(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -46,10 +46,15 @@ class _Axis:
             found = found._same
         return found
 
+    def differs(self, other: _Axis) -> bool:
+        """Whether the two have different texts."""
+        one, two = self.root(), other.root()
+        return one is not two and bool(one.text and two.text)
+
     def unify(self, other: _Axis) -> None:
         """Make the two one; those that have different texts stay apart."""
         one, two = self.root(), other.root()
-        if one is two or (one.text and two.text):
+        if one is two or self.differs(other):
             return
         if one.text:
             two._same = one
@@ -69,14 +74,21 @@ class _Value:
     is_product: bool = False
 
     def take(self, axes: Sequence[_Axis] | None) -> None:
-        """It has these axes."""
+        """It has these axes; what contradicts in one of them what is known says nothing of the others either."""
         if axes is None:
             return
         if self.axes is None:
             self.axes = list(axes)
         elif len(self.axes) == len(axes):
-            for one, other in zip(self.axes, axes, strict=True):
-                one.unify(other)
+            _unify(zip(self.axes, axes, strict=True))
+
+
+def _unify(pairs: Iterable[tuple[_Axis, _Axis]]) -> None:
+    """Make all pairs one, or none if two of them differ. An axis of one element may meet any other."""
+    every = [pair for pair in pairs if "1" not in (pair[0].root().text, pair[1].root().text)]
+    if not any(one.differs(other) for one, other in every):
+        for one, other in every:
+            one.unify(other)
 
 
 @dataclass(frozen=True)
@@ -85,7 +97,15 @@ class _ClaimedAxes:
 
     values: dict[tuple[int, int], Sequence[str]]
     variables: Mapping[tuple[str, int, int], Sequence[str]]
-    returned: Sequence[str] | None
+    returned: Mapping[int, Sequence[str]]  # by scope
+
+
+@dataclass
+class _LocalFunction:
+    """The parameters of a function inside of the one that is read, and what it gives, part by part."""
+
+    parameters: Sequence[_Value]
+    results: Sequence[_Value] = ()
 
 
 def inferred_parameters(tables: Tables, claims: Sequence[Claim], sites: Sequence[Site]) -> Iterator[InferredParameter]:
@@ -94,25 +114,32 @@ def inferred_parameters(tables: Tables, claims: Sequence[Claim], sites: Sequence
     for claim in claims:
         if len(claim.sites) == 1 and not (claim.select or claim.readings or claim.loose or claim.group is not None):
             site = sites[claim.sites[0]]
-            by_scope.setdefault(site.scope, []).append((claim, site))
+            by_scope.setdefault(_outermost_function(tables, site.scope), []).append((claim, site))
     for scope, found in by_scope.items():
         node = tables.nodes[scope]
         if isinstance(node, Function):
-            reader = _FunctionReader(node, _claimed_axes(found))
+            reader = _FunctionReader(node, scope, tables, _claimed_axes(found))
             yield from (InferredParameter(scope, *each) for each in reader.specs())
+
+
+def _outermost_function(tables: Tables, scope: int) -> int:
+    """The function that a scope stands in, through those inside of it; a scope itself if that is no function."""
+    while (parent := tables.scopes[scope].parent) is not None and isinstance(tables.nodes[parent], Function):
+        scope = parent
+    return scope
 
 
 def _claimed_axes(claims: Sequence[tuple[Claim, Site]]) -> _ClaimedAxes:
     values: dict[tuple[int, int], Sequence[str]] = {}
     variables: dict[tuple[str, int, int], Sequence[str]] = {}
-    returned: Sequence[str] | None = None
+    returned: dict[int, Sequence[str]] = {}
     for claim, site in claims:
         dims = parse_spec(claim.spec).dims
         if any(map(is_variadic, dims)):
             continue
         texts = ["" if isinstance(dim, AnyDim) else str(dim) for dim in dims]
         if site.kind == "return":
-            returned = texts
+            returned[site.scope] = texts
         elif site.kind == "value" and site.position is not None:
             values[site.position.line, site.position.column] = texts
         elif site.kind == "name" and site.position is not None and site.when != "before":
@@ -134,8 +161,12 @@ class _AxesByText:
 class _FunctionReader:
     """Reads one function, statement by statement."""
 
-    def __init__(self, node: ast.FunctionDef | ast.AsyncFunctionDef, claimed: _ClaimedAxes) -> None:
-        self._node, self._claimed = node, claimed
+    def __init__(
+        self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: int, tables: Tables, claimed: _ClaimedAxes
+    ) -> None:
+        self._node, self._scope, self._tables, self._claimed = node, scope, tables, claimed
+        self._functions: dict[str, _LocalFunction] = {}
+        self._results: list[_Value] = []  # of the function that is read
         self._axes_by_text = _AxesByText()
         self._parts = ParameterParts(node)
         arguments = node.args
@@ -166,7 +197,10 @@ class _FunctionReader:
             self._statement(statement)
 
     def _statement(self, statement: ast.stmt) -> None:
-        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        if isinstance(statement, Function):
+            self._local_function(statement)
+            return
+        if isinstance(statement, ast.ClassDef):
             return
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
             self._assign(statement.targets[0], statement.value, statement)
@@ -176,11 +210,29 @@ class _FunctionReader:
             operation = ast.BinOp(ast.Name(statement.target.id, ast.Load()), statement.op, statement.value)
             self._assign(statement.target, ast.copy_location(operation, statement.value), statement)
         elif isinstance(statement, ast.Return) and statement.value is not None:
-            self._find(statement.value, self._shape(self._claimed.returned))
+            self._return(statement.value)
         elif isinstance(statement, ast.Expr):
             self._find(statement.value)
         for name in ("body", "orelse", "finalbody"):
             self._block(getattr(statement, name, ()))
+
+    def _local_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        """Read a function inside of this one, where it stands: it uses the variables around it."""
+        around = self._variables, self._scope, self._results
+        own = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
+        found = _LocalFunction([_Value(of_parameters=True) for _ in own])
+        self._scope = self._tables.scope_of.get((node.lineno, node.col_offset), self._scope)
+        self._variables, self._results = {**self._variables, **dict(zip(own, found.parameters, strict=True))}, []
+        self._block(node.body)
+        found.results = self._results
+        self._variables, self._scope, self._results = around
+        self._functions[node.name] = found
+
+    def _return(self, value: ast.expr) -> None:
+        if isinstance(value, ast.Tuple):
+            self._results = [self._find(each) for each in value.elts]
+        else:
+            self._results = [self._find(value, self._shape(self._claimed.returned.get(self._scope)))]
 
     def _assign(self, target: ast.expr, value: ast.expr, statement: ast.stmt) -> None:
         if isinstance(target, ast.Tuple):
@@ -200,8 +252,34 @@ class _FunctionReader:
             for one, other in zip(target.elts, value.elts, strict=True):
                 self._assign(one, other, statement)
         else:
-            for name in names:
-                self._variables.pop(name, None)
+            part = self._parts.part(value)
+            parts = self._several(value) if part is None else ()
+            for number, name in enumerate(names):
+                if part is not None and not part.mapped:  # `h, c = carry`
+                    taken = self._taken.setdefault(str(part.inner(number)), _Value(of_parameters=True))
+                    self._variables[name] = taken
+                else:
+                    self._variables[name] = parts[number] if number < len(parts) else _Value()
+
+    def _several(self, value: ast.expr) -> Sequence[_Value]:
+        """The results of a call that gives several: of a scan the last carry, and what each turn gives."""
+        if not isinstance(value, ast.Call):
+            return ()
+        name, _, arguments = self._call(value)
+        if name != "scan" or len(arguments) < 3 or not isinstance(arguments[0], ast.Name):
+            self._find(value)
+            return ()
+        function = self._functions.get(arguments[0].id)
+        if function is None or len(function.parameters) != 2 or len(function.results) != 2:
+            return ()
+        carry, item = function.parameters
+        time = _Axis()
+        carry.take(function.results[0].axes)
+        carry.take(self._find(arguments[1], carry.axes).axes)
+        rows = self._find(arguments[2], None if item.axes is None else [time, *item.axes]).axes
+        time = rows[0] if rows else time
+        given = function.results[1].axes
+        return carry, _Value(None if given is None else [time, *given])
 
     def _shape(self, texts: Sequence[str] | None) -> _Shape | None:
         return None if texts is None else self._axes_by_text.shape(texts)
@@ -239,6 +317,8 @@ class _FunctionReader:
         if isinstance(node, ast.Attribute) and node.attr in ("T", "mT"):
             return self._transpose(node, wanted)
         if isinstance(node, ast.Subscript):
+            if isinstance(node.slice, ast.Name):
+                return self._gather(node, node.slice, wanted)
             return self._index(node, wanted)
         if isinstance(node, ast.Call):
             return self._function(node, wanted)
@@ -292,6 +372,10 @@ class _FunctionReader:
         is_product = any(each.is_product for each in values)
         if wanted is not None:
             unknown = [value for value in values if value.axes is None and not value.of_parameters]
+            names = [{each.id for each in ast.walk(node) if isinstance(each, ast.Name)} for node in nodes]
+            alone = [own for own, value in zip(names, values, strict=True) if value.of_parameters]
+            if len(names) == 2 and alone and not names[0].isdisjoint(names[1]):
+                unknown = []  # in `x - x.mean(1)` either may have all axes
             for node, value in zip(nodes, values, strict=True):
                 if value.axes is not None:
                     _broadcast(value.axes, wanted)
@@ -336,6 +420,19 @@ class _FunctionReader:
                 found.append(axis if kind == "all" else _Axis())
         return _Value([*found, *left])
 
+    def _gather(self, node: ast.Subscript, index: ast.Name, wanted: _Shape | None) -> _Value:
+        """`nodes[senders]`: an array that picks rows of another is a vector, as a rule."""
+        rows, array = self._variable(index), self._find(node.value)
+        if rows is None or not rows.of_parameters or rows.axes == []:
+            return _Value()
+        if rows.axes is None and (wanted or array.axes):
+            rows.axes = _axes(1)
+        if array.axes is None and wanted is not None and rows.axes is not None and len(wanted) >= len(rows.axes):
+            array.take(self._find(node.value, [_Axis(), *wanted[len(rows.axes) :]]).axes)
+        if not array.axes or rows.axes is None:
+            return _Value()
+        return _Value([*rows.axes, *array.axes[1:]])
+
     def _function(self, node: ast.Call, wanted: _Shape | None) -> _Value:
         name, receiver, arguments = self._call(node)
         operands = [*([receiver] if receiver is not None else []), *arguments]
@@ -355,11 +452,65 @@ class _FunctionReader:
             ends = ([wanted[0]], [wanted[1]]) if wanted is not None and len(wanted) == 2 else (_axes(1), _axes(1))
             both = [self._find(each, axes).axes for each, axes in zip(operands, ends, strict=True)]
             return _Value([axis for each in both for axis in each or ()])
+        if isinstance(node.func, ast.Name) and (function := self._functions.get(name)) is not None:
+            return self._call_local(function, arguments)
+        if name == "solve" and len(operands) == 2:
+            return self._solve(operands[0], operands[1], wanted)
+        if name.startswith("segment_") and len(operands) > 1:
+            return self._segments(operands, wanted)
+        if isinstance(node.func, ast.Call) and (mapped := self._vmap(node, wanted)) is not None:
+            return mapped
         if name == "einsum" and len(operands) > 1:
             return self._einsum(operands, wanted)
         for each in operands:
             self._find(each)
         return _Value()
+
+    def _call_local(self, function: _LocalFunction, arguments: Sequence[ast.expr]) -> _Value:
+        """A call of a function inside of this one, which may be called with other sizes each time."""
+        fresh: dict[_Axis, _Axis] = {}
+
+        def renew(axes: _Shape) -> _Shape:
+            return [fresh.setdefault(axis.root(), _Axis()) for axis in axes]
+
+        for value, argument in zip(function.parameters, arguments, strict=False):
+            found = self._find(argument, None if value.axes is None else renew(value.axes))
+            if value.axes is not None and found.axes is not None and len(found.axes) == len(value.axes):
+                fresh.update((axis.root(), own) for axis, own in zip(value.axes, found.axes, strict=True))
+        if len(function.results) != 1 or function.results[0].axes is None:
+            return _Value()
+        return _Value(renew(function.results[0].axes))
+
+    def _solve(self, matrix: ast.expr, right: ast.expr, wanted: _Shape | None) -> _Value:
+        found = self._find(right, wanted)
+        side = [found.axes[0], found.axes[0]] if found.axes else _axes(2)
+        square = self._find(matrix, side).axes
+        if square is not None and len(square) == 2:
+            square[0].unify(square[1])
+        return _Value(found.axes)
+
+    def _segments(self, operands: Sequence[ast.expr], wanted: _Shape | None) -> _Value:
+        data = self._find(operands[0], [_Axis(), *wanted[1:]] if wanted else None)
+        if not data.axes:
+            return _Value()
+        self._find(operands[1], data.axes[:1])
+        return _Value([_Axis(), *data.axes[1:]])
+
+    def _vmap(self, node: ast.Call, wanted: _Shape | None) -> _Value | None:
+        """`jax.vmap(f)(x)` of a function inside of this one: each argument has an axis more, and so has the result."""
+        outer, _, given = self._call(node.func) if isinstance(node.func, ast.Call) else ("", None, [])
+        if outer not in ("vmap", "filter_vmap") or len(given) != 1 or not isinstance(given[0], ast.Name):
+            return None
+        function = self._functions.get(given[0].id)
+        if function is None or (isinstance(node.func, ast.Call) and node.func.keywords):
+            return None
+        front = wanted[0] if wanted else _Axis()
+        for value, argument in zip(function.parameters, node.args, strict=False):
+            self._find(argument, None if value.axes is None else [front, *value.axes])
+        results = [each.axes for each in function.results]
+        if len(results) != 1 or results[0] is None:
+            return _Value()
+        return _Value([front, *results[0]])
 
     @staticmethod
     def _call(node: ast.Call) -> tuple[str, ast.expr | None, list[ast.expr]]:
@@ -439,8 +590,7 @@ class _FunctionReader:
             self._find(node, [axes.setdefault(letter, _Axis()) for letter in one])
         found = [axes.setdefault(letter, _Axis()) for letter in output]
         if wanted is not None and len(wanted) == len(found):
-            for axis, other in zip(found, wanted, strict=True):
-                axis.unify(other)
+            _unify(zip(found, wanted, strict=True))
         return _Value(found)
 
 
@@ -450,9 +600,7 @@ def _axes(number: int) -> _Shape:
 
 def _broadcast(axes: Sequence[_Axis], longer: Sequence[_Axis]) -> None:
     """Two shapes that meet element by element: the axes are one, from the end, but for those of one element."""
-    for one, other in zip(reversed(axes), reversed(longer), strict=False):
-        if "1" not in (one.root().text, other.root().text):
-            one.unify(other)
+    _unify(zip(reversed(axes), reversed(longer), strict=False))
 
 
 def _has_new_axis(node: ast.expr) -> bool:
@@ -490,7 +638,7 @@ def _is_matrix(node: ast.expr) -> bool:
         return True
     name = node.id if isinstance(node, ast.Name) else ""
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-        name = str(node.slice.value)
+        return isinstance(node.slice.value, str)  # params["w"]
     return name[:1].isupper() or name.lower().startswith(("w", "mat", "kernel", "adj"))
 
 

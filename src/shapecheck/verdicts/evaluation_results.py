@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from shapecheck.model import ArrayValue, Call, Claim, Evaluation, Module, Point
+from shapecheck.model.assumption import AS_CLAIMED
 from shapecheck.shapes import (
     Bindings,
     EvaluationError,
@@ -98,7 +99,9 @@ def _read_results(modules: Mapping[str, Module], evaluation: Evaluation, samples
     consequences = Consequences()
     unfit = False
     # Of an array that was made with an axis more, that comments leave it out says nothing.
-    has_guessed_rank = any((a.kind, a.provenance) == ("rank", "invented") for a in evaluation.assumptions)
+    has_guessed_rank = any(
+        (a.kind, a.provenance) == ("rank", "invented") or a.value.endswith(AS_CLAIMED) for a in evaluation.assumptions
+    )
     for call in evaluation.calls:
         reader = CallReader(modules[call.path], call, samples, _outer(readers, call))
         readers[call.number] = reader
@@ -288,7 +291,7 @@ def _are_made_equal(index: int, reader: CallReader, evaluation: Evaluation) -> b
     What `h = x @ w  # (n, k)` gives may have k columns. But where the code runs only with n, that proves nothing.
     """
     claim = reader.module.claims[index]
-    ties = [a for a in evaluation.assumptions if a.kind == "tie" and a.provenance in ("namesake", "alias")]
+    ties = [a for a in evaluation.assumptions if a.kind == "tie" and a.provenance != "invented"]
     names = parse_spec(claim.spec).free_names() if ties and claim.notation != "annotation" else ()
     sizes = {name: size for name in names if (size := reader.lookup(name)) is not None}
     tied = {size for each in ties for name, size in evaluation.sizes if name == each.value}

@@ -189,9 +189,10 @@ class ClaimFollower:
                     conflicts.setdefault(place, _Conflict(place, claimed.words))
                 elif isinstance(each.value, ArrayValue) and len(each.value.shape) == len(spec.dims):
                     axes = tuple(_conflicting_axes(spec.dims, each.value.shape, sizes))
+                    axes = axes or _equal_axes(spec.dims, each.value.shape)
                     if axes:
                         conflicts.setdefault(place, _Conflict(place, claimed.words, axes))
-                    elif not _are_made_equal(spec.dims, each.value.shape):
+                    else:
                         holding.add(place)
                 else:
                     holding.add(place)
@@ -260,10 +261,10 @@ def _size_of(dim: Dim, sizes: Mapping[str, str]) -> str | None:
     return None
 
 
-def _are_made_equal(dims: Sequence[Dim], shape: Sequence[str]) -> bool:
-    """Whether two axes that a claim calls by two names have one size."""
+def _equal_axes(dims: Sequence[Dim], shape: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """The axes that a claim calls by two names, and that have one size: no tie mends that."""
     named = [(dim.name, size) for dim, size in zip(dims, shape, strict=True) if isinstance(dim, NamedDim)]
-    return any(name != other and size == same for name, size in named for other, same in named)
+    return (("", ""),) if any(n != other and size == same for n, size in named for other, same in named) else ()
 
 
 def _difference(value: Value, rank: int) -> int:

@@ -61,7 +61,6 @@ from shapecheck.evaluate.inputs.synthesis.synthesise_instances import InstanceSy
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError, ValueSynthesis
 from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall, is_plain_leaf
 from shapecheck.evaluate.inputs.trials.choices import (
-    AS_CLAIMED,
     AS_ELSEWHERE,
     AS_MADE,
     OTHERWISE,
@@ -72,6 +71,7 @@ from shapecheck.evaluate.inputs.trials.choices import (
 from shapecheck.evaluate.inputs.trials.later_variables import LaterArgument
 from shapecheck.evaluate.own_errors import raise_own
 from shapecheck.model import DocstringHint, InferredParameter
+from shapecheck.model.assumption import AS_CLAIMED
 from shapecheck.model.claim import ANY_ARRAY
 from shapecheck.model.parameter_parts import Part, entries_of
 from shapecheck.shapes import AnyDim, SpecError, parse_spec

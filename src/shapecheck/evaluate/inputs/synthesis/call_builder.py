@@ -67,7 +67,6 @@ from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthes
 from shapecheck.evaluate.inputs.trials import abstract_call
 from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall
 from shapecheck.evaluate.inputs.trials.choices import (
-    AS_CLAIMED,
     ArgumentChoices,
     Choices,
     Options,
@@ -85,7 +84,7 @@ from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.read_only_disk import read_only
 from shapecheck.model import Assumption
-from shapecheck.model.assumption import NUMBER
+from shapecheck.model.assumption import AS_CLAIMED, NUMBER
 from shapecheck.worker.messages.plans import ParameterSpec
 
 _WAYS: Final = (0, DEFAULTS_KEPT, DIVIDING, SMALL, DESCENDING)

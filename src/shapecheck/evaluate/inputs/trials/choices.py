@@ -23,7 +23,6 @@ GIVEN: Final = "given"
 AS_MADE: Final = "as the model makes it"
 AS_FILE_MAKES: Final = "as the file makes it"
 AS_ELSEWHERE: Final = "as elsewhere in the file"
-AS_CLAIMED: Final = "as claims say"
 OTHERWISE: Final = "otherwise"
 OTHER_SIZE: Final = "another size"
 OWN_SIZES: Final = ("each instance and call sizes", "its own sizes")
