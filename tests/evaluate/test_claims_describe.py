@@ -111,7 +111,7 @@ def not_kept(x, g):
 
 def gone(adj, feats):
     deg = adj.sum()  # shape: (n,)  ~SC201
-    return (adj / deg) @ feats  # shape: (n, d)
+    return (adj / deg) @ feats  # shape: (n, d)  ~unreached
 
 def mixture(x, mu, log_pi):
     d = x[:, None] - mu[None]  # shape: (n, k, d)

@@ -72,6 +72,8 @@ class _Value:
     axes: _Shape | None = None
     of_parameters: bool = False  # it is one, or part of one, or what is computed of these and numbers alone
     is_product: bool = False
+    is_loose: bool = False  # it may be a number after all, if its axes do not fit elsewhere
+    contradicted: bool = False
 
     def take(self, axes: Sequence[_Axis] | None) -> None:
         """It has these axes; what contradicts in one of them what is known says nothing of the others either."""
@@ -83,12 +85,14 @@ class _Value:
             _unify(zip(self.axes, axes, strict=True))
 
 
-def _unify(pairs: Iterable[tuple[_Axis, _Axis]]) -> None:
-    """Make all pairs one, or none if two of them differ. An axis of one element may meet any other."""
+def _unify(pairs: Iterable[tuple[_Axis, _Axis]]) -> bool:
+    """Make all pairs one, or none if two of them differ: then False. An axis of one element may meet any other."""
     every = [pair for pair in pairs if "1" not in (pair[0].root().text, pair[1].root().text)]
-    if not any(one.differs(other) for one, other in every):
-        for one, other in every:
-            one.unify(other)
+    if any(one.differs(other) for one, other in every):
+        return False
+    for one, other in every:
+        one.unify(other)
+    return True
 
 
 @dataclass(frozen=True)
@@ -182,15 +186,18 @@ class _FunctionReader:
         self._block(self._node.body)
         made = Counter[str]()
         texts: dict[_Axis, str] = {}
-        known = {name: (value.axes, False) for name, value in self._taken.items()}
-        known.update((name, (axes, True)) for name, axes in self._guessed.items() if known[name][0] is None)
-        for name, (axes, is_guess) in known.items():
-            for axis in (each.root() for each in axes or ()):
+        for name, value in self._taken.items():
+            if value.is_loose and value.contradicted:
+                self._guessed[name] = []  # a number
+                value.axes = None
+        known = [(name, value.axes, False) for name, value in self._taken.items() if value.axes]
+        known += [(name, axes, True) for name, axes in self._guessed.items() if self._taken[name].axes is None]
+        for name, axes, is_guess in known:
+            for axis in (each.root() for each in axes):
                 if axis not in texts and not axis.text:
                     made[name] += 1
                 texts.setdefault(axis, axis.text or f"{_stem(name)}_{made[name]}")
-            if axes:
-                yield name, " ".join(texts[axis.root()] for axis in axes), is_guess
+            yield name, " ".join(texts[axis.root()] for axis in axes), is_guess
 
     def _block(self, statements: Sequence[ast.stmt]) -> None:
         for statement in statements:
@@ -314,6 +321,8 @@ class _FunctionReader:
             if isinstance(node.op, ast.MatMult):
                 return self._product(node.left, node.right, wanted)
             return self._elementwise([node.left, node.right], wanted)
+        if isinstance(node, ast.Attribute) and node.attr in ("inf", "nan", "pi", "e"):
+            return _Value([])
         if isinstance(node, ast.Attribute) and node.attr in ("T", "mT"):
             return self._transpose(node, wanted)
         if isinstance(node, ast.Subscript):
@@ -378,27 +387,35 @@ class _FunctionReader:
                 unknown = []  # in `x - x.mean(1)` either may have all axes
             for node, value in zip(nodes, values, strict=True):
                 if value.axes is not None:
-                    _broadcast(value.axes, wanted)
+                    value.contradicted |= not _broadcast(value.axes, wanted)
                 elif value.is_product or of_parameters or _has_new_axis(node) or unknown == [value]:
                     self._find(node, wanted)
+                    value.is_loose = of_parameters
                 elif value.of_parameters:
-                    self._guess(value, wanted[-1:] if is_product and not _is_matrix(node) else wanted)
+                    self._guess(node, wanted[-1:] if is_product and not _is_matrix(node) else wanted)
             return _Value(list(wanted), is_product=is_product)
         known = [each.axes for each in values if each.axes is not None]
         longest = max(known, key=len, default=None)
-        for axes in known:
-            _broadcast(axes, longest or ())
+        for node, value in zip(nodes, values, strict=True):
+            if longest is not None and value.axes is not None:
+                _broadcast(value.axes, longest)
+            elif longest and value.of_parameters:
+                self._guess(node, longest)
         both = list(longest) if longest is not None and len(known) == len(values) else None
         return _Value(both, of_parameters=of_parameters and both is None, is_product=is_product)
 
-    def _guess(self, value: _Value, axes: _Shape) -> None:
-        """A parameter beside what is an array already may have these axes, or be a number."""
-        for name, taken in self._taken.items():
-            if taken is value and "[" not in name:
-                self._guessed.setdefault(name, axes)
+    def _guess(self, node: ast.expr, axes: _Shape) -> None:
+        """What is the only parameter here, beside what is an array already, may have these axes, or be a number."""
+        names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+        alone = [name for name in names if name in self._taken and self._variables.get(name) is self._taken[name]]
+        has_parts = any(text.startswith((f"{name}[", f"{name}(")) for name in alone for text in self._taken)
+        if len(alone) == 1 and not has_parts and self._taken[alone[0]].axes is None:
+            self._guessed.setdefault(alone[0], axes)
 
     def _index(self, node: ast.Subscript, wanted: _Shape | None) -> _Value:
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if len(parts) == 2 and isinstance(parts[0], ast.Constant) and parts[0].value is Ellipsis:
+            return self._index_last(node, _index_kind(parts[1]), wanted)
         kinds = [_index_kind(part) for part in parts]
         if "other" in kinds:
             return _Value()
@@ -420,15 +437,31 @@ class _FunctionReader:
                 found.append(axis if kind == "all" else _Axis())
         return _Value([*found, *left])
 
+    def _index_last(self, node: ast.Subscript, kind: str, wanted: _Shape | None) -> _Value:
+        """`x[..., 0]`, `x[..., :3]`, `x[..., None]`."""
+        inner: _Shape | None = None
+        if wanted is not None and kind != "other":
+            inner = list(wanted[:-1] if kind in ("some", "new") else wanted)
+            inner += [_Axis()] if kind in ("some", "one") else []
+        found = self._find(node.value, inner).axes
+        if found is None or kind == "other" or (kind != "new" and not found):
+            return _Value()
+        ends: Mapping[str, _Shape] = {"new": [*found, _Axis("1")], "one": found[:-1], "all": found}
+        return _Value(ends.get(kind, [*found[:-1], _Axis()]))
+
     def _gather(self, node: ast.Subscript, index: ast.Name, wanted: _Shape | None) -> _Value:
-        """`nodes[senders]`: an array that picks rows of another is a vector, as a rule."""
+        """`nodes[senders]`: how many axes the one has follows from those of the other; else it is a guess."""
         rows, array = self._variable(index), self._find(node.value)
         if rows is None or not rows.of_parameters or rows.axes == []:
             return _Value()
-        if rows.axes is None and (wanted or array.axes):
-            rows.axes = _axes(1)
-        if array.axes is None and wanted is not None and rows.axes is not None and len(wanted) >= len(rows.axes):
+        if wanted is not None and array.axes and rows.axes is None and len(wanted) >= len(array.axes):
+            self._find(index, wanted[: len(wanted) - len(array.axes) + 1])
+        elif wanted is not None and array.axes is None and rows.axes and len(wanted) >= len(rows.axes):
             array.take(self._find(node.value, [_Axis(), *wanted[len(rows.axes) :]]).axes)
+        elif wanted and array.axes is None and rows.axes is None:
+            self._guess(index, wanted[:1])
+            self._guess(node.value, [_Axis(), *wanted[1:]])
+            return _Value(list(wanted))
         if not array.axes or rows.axes is None:
             return _Value()
         return _Value([*rows.axes, *array.axes[1:]])
@@ -598,9 +631,9 @@ def _axes(number: int) -> _Shape:
     return [_Axis() for _ in range(number)]
 
 
-def _broadcast(axes: Sequence[_Axis], longer: Sequence[_Axis]) -> None:
+def _broadcast(axes: Sequence[_Axis], longer: Sequence[_Axis]) -> bool:
     """Two shapes that meet element by element: the axes are one, from the end, but for those of one element."""
-    _unify(zip(reversed(axes), reversed(longer), strict=False))
+    return _unify(zip(reversed(axes), reversed(longer), strict=False))
 
 
 def _has_new_axis(node: ast.expr) -> bool:

@@ -54,6 +54,7 @@ OVERRIDE = "what overrides it has claims of its own, which say something else, o
 SOME_INSTANCES = "it holds for some instances of its class, and others have another number of axes"
 _SMALLEST_OWED = 15  # multiples of smaller sizes mean nothing
 _FACTORS = range(1, 9)
+_NEAR = 4  # steps between a size and what is left of an axis
 _LARGEST_DIVISOR = 1000
 _DIVISION = re.compile(r"(?<!/)/(?!/)")
 
@@ -102,6 +103,7 @@ def _read_results(modules: Mapping[str, Module], evaluation: Evaluation, samples
     has_guessed_rank = any(
         (a.kind, a.provenance) == ("rank", "invented") or a.value.endswith(AS_CLAIMED) for a in evaluation.assumptions
     )
+    open_sizes = _open_sizes(evaluation, modules)
     for call in evaluation.calls:
         reader = CallReader(modules[call.path], call, samples, _outer(readers, call))
         readers[call.number] = reader
@@ -116,7 +118,10 @@ def _read_results(modules: Mapping[str, Module], evaluation: Evaluation, samples
             beside = [index for index in outcomes.good if claims[index].notation != "annotation"]
             outcomes.good.difference_update(beside)
             outcomes.unknown.update(dict.fromkeys(beside, MADE_UP))
-        own = reader.made_of | _of_invented(reader, evaluation) | _otherwise_named(reader, outcomes, evaluation)
+        of_open = {i for i, m in outcomes.bad.items() if open_sizes and _is_of_open_size(m, open_sizes)}
+        own = (
+            of_open | reader.made_of | _of_invented(reader, evaluation) | _otherwise_named(reader, outcomes, evaluation)
+        )
         for index in [
             i
             for i, m in outcomes.bad.items()
@@ -369,6 +374,29 @@ def _of_invented(reader: CallReader, evaluation: Evaluation) -> set[int]:
         for index, site in firsts.items()
         if site in reader.seen and sites[site].kind in ("param", "field") and sites[site].name in made
     }
+
+
+def _open_sizes(evaluation: Evaluation, modules: Mapping[str, Module]) -> Mapping[str, str]:
+    """The axes of arrays that are made as claims say, and which no claim calls by a name: their names and sizes."""
+    texts = [a.value for a in evaluation.assumptions if a.value.endswith(AS_CLAIMED)]
+    if not texts:
+        return {}
+    words = {word for text in texts for word in re.findall(r"[^\W\d]\w*", text)}
+    paths = {call.path for call in evaluation.calls}
+    used = {name for path in paths for claim in modules[path].claims for name in parse_spec(claim.spec).names()}
+    return {name: size for name, size in evaluation.sizes if name in words - used}
+
+
+def _is_of_open_size(mismatch: Mismatch, open_sizes: Mapping[str, str]) -> bool:
+    """Whether the axis that does not fit has, or follows from, a size that nobody says."""
+    shape = mismatch.value.shape if isinstance(mismatch.value, ArrayValue) else ()
+    if mismatch.reason != "dim" or mismatch.axis is None or mismatch.axis >= len(shape):
+        return False
+    size = shape[mismatch.axis]
+    if not size.isdigit():
+        return not open_sizes.keys().isdisjoint(re.findall(r"[^\W\d]\w*", size))
+    numbers = [int(each) for each in open_sizes.values() if each.isdigit()]
+    return any(abs(int(size) - each) <= _NEAR or _is_owed(int(size), each) for each in numbers)
 
 
 def is_invented_call(evaluation: Evaluation) -> bool:

@@ -51,9 +51,11 @@ from shapecheck.evaluate.search.further_runs import (
 from shapecheck.evaluate.search.refused_shapes import RefusedShape, find_refused
 from shapecheck.evaluate.search.size_search import SizeSearch, says_division, says_order
 from shapecheck.model import Assumption, Evaluation
+from shapecheck.model.assumption import AS_CLAIMED
 from shapecheck.worker.messages.plans import EntryPlan
 
 _STACKS, _STACKS_SECONDS = 2, 5.0
+_DOUBTS, _DOUBTS_SECONDS = 30, 2.0
 _UNVERIFIED = ("template", "compare")  # what is shown as it is: any sizes that go will do
 
 
@@ -262,7 +264,7 @@ class EntrySearch:
             shown = (*map(with_usual_length, shown), *lengths)
         if made := self._further.as_file_makes(first):
             shown = tuple(map(as_another_guess, (*shown, *made)))
-        return SearchResult(ok=shown)
+        return SearchResult(ok=self._in_doubt(first, shown))
 
     def _as_claimed(self, runs: Iterable[TrialOutcome], first: TrialOutcome) -> tuple[TrialOutcome, ...]:
         """Runs without those with another number of axes for what nobody describes, if claims are further from these.
@@ -283,6 +285,26 @@ class EntrySearch:
         self._needed |= followed.choices
         self._followed |= followed.ties
         return SearchResult(ok=(followed.outcome,))
+
+    def _in_doubt(self, first: TrialOutcome, shown: tuple[TrialOutcome, ...]) -> tuple[TrialOutcome, ...]:
+        """Runs with arrays that claims describe, and in which some claim has another number of axes all the same.
+
+        Then these claims prove nothing about numbers of axes but what is the same without them.
+        """
+        made = first.bound_call.assumptions if first.bound_call is not None else ()
+        names = [each.subject for each in made if each.value.endswith(AS_CLAIMED)]
+        if not self._accuses or not names or not self._follower.distance(first):
+            return shown
+        doubtful = [Assumption("rank", name, AS_CLAIMED, "invented") for name in names]
+        for each in doubtful:
+            shown = tuple(_add_assumption(outcome, each) for outcome in shown)
+        choices = tuple((key, OTHERWISE) for key in first.options() if is_likeness_key(key))
+        trial = dataclasses.replace(first.trial, choices=(*first.trial.choices, *choices), substitution=INDEPENDENT)
+        with self.attempts.apart(_DOUBTS, _DOUBTS_SECONDS):
+            try:
+                return (*shown, *self._sizes.first_runs(dataclasses.replace(trial, variant=0)).ok)
+            except CannotSynthesiseError:
+                return shown
 
     def _symbolic(self, sized: TrialOutcome) -> Iterator[TrialOutcome]:
         """The same with symbols. That JAX cannot go on with them is no matter where numbers do."""

@@ -9,6 +9,7 @@ call by two names keeps the first: then one of them is false. What no choice men
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -28,6 +29,7 @@ from shapecheck.shapes import Dim, EvaluationError, FixedDim, NamedDim, Symbolic
 _ATTEMPTS = 150
 _SECONDS = 4.0
 _MOST_STEPS = 24
+_LARGEST_STEP = 2  # by which what is left of an axis is shorter
 
 Place = tuple[str, int]
 Score = tuple[int, int, tuple[bool, int, tuple[tuple[int, int], ...]]]
@@ -162,8 +164,7 @@ class ClaimFollower:
             return
         names = _names_by_size(outcome)
         ties = outcome.trial.substitution.ties
-        for size, wanted in conflict.axes:
-            tie = (names.get(size, ""), names.get(wanted, wanted))
+        for tie in itertools.chain.from_iterable(_ties(size, wanted, names) for size, wanted in conflict.axes):
             if self._signature.is_nobodys(tie[0]) and tie[0] not in dict(ties) and not closes_circle(tie, dict(ties)):
                 self._ties.add(tie)
                 yield dataclasses.replace(outcome.trial, substitution=Substitution((*ties, tie)))
@@ -197,6 +198,17 @@ class ClaimFollower:
                 else:
                     holding.add(place)
         return _View(outcome, len(holding - conflicts.keys()), tuple(conflicts.values()))
+
+
+def _ties(size: str, wanted: str, names: Mapping[str, str]) -> Iterator[Tie]:
+    """What gives an axis of one size another one: it is an axis itself, or has so many less, or is a part of one."""
+    text = names.get(wanted, wanted)
+    if size in names:
+        yield names[size], text
+    for other, name in names.items() if size.isdigit() else ():
+        step = int(other) - int(size) if other.isdigit() else 0
+        if 0 < abs(step) <= _LARGEST_STEP:
+            yield name, str(int(text) + step) if text.isdigit() else f"{text}{step:+d}"
 
 
 def _names_by_size(outcome: TrialOutcome) -> dict[str, str]:

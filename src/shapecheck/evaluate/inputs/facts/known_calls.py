@@ -36,6 +36,9 @@ _REDUCING = frozenset(
     | {"concatenate", "squeeze", "take", "take_along_axis", "flip", "sort", "argsort", "norm", "any", "all", "median"}
 )
 _JOINING = frozenset({"concatenate", "concat"})
+_OF_MATRICES = frozenset(
+    {"eigh", "eigvalsh", "eig", "eigvals", "inv", "pinv", "cholesky", "det", "slogdet", "svd", "qr", "solve", "lstsq"}
+)
 _CONVOLVING = frozenset({"conv_general_dilated", "conv_with_general_padding", "conv", "conv_transpose"})
 
 
@@ -72,6 +75,13 @@ class KnownCalls:
             self._concatenation(node)
         if name in _CONVOLVING and module.endswith("lax"):
             self._convolution(node)
+        first = self._known.fact(node.args[0]) if node.args else None
+        if first is not None and name in _OF_MATRICES and module.endswith("linalg"):
+            first.need(2)
+        elif first is not None and name == "pad" and len(node.args) > 1:
+            widths = node.args[1].elts if isinstance(node.args[1], (ast.Tuple, ast.List)) else []
+            if widths and all(isinstance(each, (ast.Tuple, ast.List)) for each in widths) and len(widths) > 1:
+                first.admit((len(widths),))
 
     def _concatenation(self, node: ast.Call) -> None:
         """What is joined along an axis has that axis, each of it."""
