@@ -136,7 +136,7 @@ def claimed(x: Float[Array, "b d"]) -> Float[Array, "b"]:
 @jax.jit
 def claims_something(x):
     print(x)
-    return x + 1  # (b, d)
+    return (lambda z: z + 1)(x)  # (b, d)
 """,
 }
 

@@ -61,7 +61,7 @@ class _View:
 
 @dataclass(frozen=True)
 class FollowedRun:
-    """A run that is as claims say: the `ties` that they gave, and the `choices` of numbers of axes."""
+    """A run that is as claims say: the `ties` that they gave, and the `choices` of numbers of axes that none denies."""
 
     outcome: TrialOutcome
     ties: frozenset[Tie] = frozenset()
@@ -100,7 +100,9 @@ class ClaimFollower:
             return None
         best = kept or best
         chosen = dict(start.trial.choices)
-        choices = frozenset(key for key, _ in best.outcome.trial.choices if key not in chosen)
+        # Numbers of axes with which some claim has another one all the same are no more than a guess.
+        is_said = all(conflict.axes for conflict in best.conflicts)
+        choices = frozenset(key for key, _ in best.outcome.trial.choices if is_said and key not in chosen)
         return FollowedRun(best.outcome, frozenset(self._ties & set(best.outcome.trial.substitution.ties)), choices)
 
     def distance(self, outcome: TrialOutcome) -> int:
