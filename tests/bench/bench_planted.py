@@ -7,7 +7,7 @@
 
 Five wrote them who knew nothing of the checker: 20 in mixed styles, 12 with annotations, 12 with comments and
 docstrings alone, 24 whole programs with settings, records and training (those need einops as well). Three files of
-functions (`undescribed_*`), written while it was built that claims describe arguments, have no mistakes yet. Each mistake
+functions (`undescribed_*`), written while claims came to describe arguments, have no mistakes yet. Each mistake
 either makes a claim false or makes JAX raise, which was seen by tracing the program with two sets of unrelated sizes.
 A row of mutants.jsonl has the edits (in one line of the file each, the first `old` becomes `new`) and the `lines` on
 which a finding is right: what was changed, the claims that are false, and where JAX raises.
