@@ -10,6 +10,7 @@ takes another shape where that does not fit.
 from __future__ import annotations
 
 import ast
+import contextlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ _PER_AXIS = "sum mean max min std var prod norm amax amin median any all logsume
 _ELEMENTWISE: Final = frozenset(_PER_ELEMENT.split())
 _BINARY: Final = frozenset(_PER_PAIR.split())
 _REDUCING: Final = frozenset(_PER_AXIS.split())
+_MOST_LOOKS: Final = 50_000  # at expressions of one function: machines write long ones
 _PRODUCTS: Final = frozenset({"dot", "matmul"})
 
 
@@ -122,8 +124,9 @@ def inferred_parameters(tables: Tables, claims: Sequence[Claim], sites: Sequence
     for scope, found in by_scope.items():
         node = tables.nodes[scope]
         if isinstance(node, Function):
-            reader = _FunctionReader(node, scope, tables, _claimed_axes(found))
-            yield from (InferredParameter(scope, *each) for each in reader.specs())
+            with contextlib.suppress(RecursionError):  # a sum of a thousand terms
+                reader = _FunctionReader(node, scope, tables, _claimed_axes(found))
+                yield from [InferredParameter(scope, *each) for each in reader.specs()]
 
 
 def _outermost_function(tables: Tables, scope: int) -> int:
@@ -170,6 +173,7 @@ class _FunctionReader:
     ) -> None:
         self._node, self._scope, self._tables, self._claimed = node, scope, tables, claimed
         self._functions: dict[str, _LocalFunction] = {}
+        self._left = _MOST_LOOKS
         self._results: list[_Value] = []  # of the function that is read
         self._axes_by_text = _AxesByText()
         self._parts = ParameterParts(node)
@@ -293,6 +297,9 @@ class _FunctionReader:
 
     def _find(self, node: ast.expr, wanted: _Shape | None = None) -> _Value:
         """What is known of an expression, which has the axes that are `wanted`, as far as these are known."""
+        self._left -= 1
+        if self._left < 0:
+            return _Value()
         # The whole of `a @ b @ c` begins where its first part does, and comes first.
         claimed = self._claimed.values.pop((node.lineno, node.col_offset), None) if hasattr(node, "lineno") else None
         if wanted is None and claimed is not None and not isinstance(node, ast.Name):
@@ -365,11 +372,6 @@ class _FunctionReader:
             one.axes = _axes(axes + 1 if len(other.axes) == 1 else axes)
         elif other.axes is None and one.axes:
             other.axes = _axes(1 if axes < len(one.axes) else 2)
-        self._give(left, one)
-        self._give(right, other)
-
-    def _give(self, node: ast.expr, value: _Value) -> None:
-        self._find(node, value.axes)
 
     def _elementwise(self, nodes: Sequence[ast.expr], wanted: _Shape | None) -> _Value:
         """What is computed element by element.
