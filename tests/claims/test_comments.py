@@ -111,6 +111,8 @@ READINGS = {
     "of shape [batch steps]": ["batch_steps", "batch steps"],
     "shape (batch size)": ["batch_size", "batch size"],
     "of shape [batch seq_len dim]": ["batch seq_len dim", "batch_seq_len_dim"],
+    # the keys of attention
+    "(s, h, d) keys": ["s h d"],
     # what `vmap` takes away
     "shape (n_points, _batch_)": ["n_points _batch_", "n_points"],
     "shape (n_points, _batch)": ["n_points _batch"],
@@ -145,6 +147,7 @@ NOTHING = [
     "mean over (batch, time)",
     "a tuple (carry, outputs)",
     "(i, j) pairs",
+    "the (image, label) keys",
     "(loss, grads)",
     "sorted (row, value) triples",
     "values between [lo, hi]",

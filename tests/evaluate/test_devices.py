@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shapecheck.evaluate.inputs.trials.size_assignment import with_multiples
+from shapecheck.evaluate.inputs.trials.multiples import with_multiples
 from shapecheck.worker import spawn
 
 HEAD = """
@@ -127,11 +127,11 @@ def test_symbols_are_multiples_of_what_splits_them(folder) -> None:
 )
 def test_what_a_mesh_cannot_split_names_the_multiples(message, multiples) -> None:
     chosen = [("b", "batch"), ("d", "76"), ("d", "d")]
-    assert dict(with_multiples(message, chosen, ())) == multiples
+    assert dict(with_multiples(message, chosen, (), ())) == multiples
 
 
 def test_multiples_of_two_meshes_are_multiples_of_both() -> None:
-    assert with_multiples("but 6 does not evenly divide 4*b", [("b", "4*b")], (("b", 4),)) == (("b", 12),)
+    assert with_multiples("but 6 does not evenly divide 4*b", [("b", "4*b")], (), (("b", 4),)) == (("b", 12),)
 
 
 def test_the_way_to_more_devices_is_told(folder) -> None:

@@ -79,7 +79,10 @@ def test_a_run_that_is_ended_leaves_nothing_to_the_next(number: signal.Signals, 
     test.write_text(SLEEPS.format(sign=str(sign)))
     environment = {**os.environ, "PYTHONPATH": SRC, "TMPDIR": str(temporary)}
     command = [sys.executable, "-m", "shapecheck", "m.py", "--test-timeout", "60"]
+
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # below `nohup` it is ignored, and we let it be
     process = subprocess.Popen(command, cwd=project, env=environment, stdout=-3, stderr=-3)
+    signal.signal(signal.SIGHUP, before)
     end = time.monotonic() + 60
     while not (sign.exists() or list(temporary.glob("shapecheck-*"))):
         assert time.monotonic() < end

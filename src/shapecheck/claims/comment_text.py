@@ -175,7 +175,8 @@ class _Open:
             each=self.lead.each,
             hedged=self.lead.hedged
             or is_conditional(tail)
-            or (not (marked or brackets[0].dtype) and follows_badly(tail))  # `(H, W) indices`: so many, or pairs
+            # `(H, W) indices`: so many, or pairs
+            or (not (marked or brackets[0].dtype) and follows_badly(tail, len(brackets[-1].spec.dims)))
             or (self.lead.changed and changes_again(tail))  # the statement may do both
             or (not marked and may_list_pieces(tail))
             or (not marked and any(each.ambiguous for each in brackets)),
@@ -225,7 +226,8 @@ def _is_shape(item: _BracketItem, segment: Segment, known: Container[str], descr
         return not _is_lone_word(bracket) or (share == 1.0 and not any(map(_has_label, spec.dims)))
     if bracket.negative or any(isinstance(dim, FixedDim) and dim.size == 0 for dim in spec.dims):
         return False
-    if follows_badly(segment.tail, sizes=all(name in known or name.isupper() for name in spec.names())):
+    are_sizes = all(name in known or name.isupper() for name in spec.names())
+    if follows_badly(segment.tail, len(spec.dims), sizes=are_sizes):
         return False
     if len(spec.dims) > 1 and all(map(is_variadic, spec.dims)):
         return False

@@ -74,6 +74,7 @@ _NOT_BEFORE = words(
     noqa using via represent represents represented denote denotes denoting
     """
 )
+_PAIR = 2
 # What may well end the description of an array: "the gathered indices [n]".
 _DESCRIBED = words("indices index values sum mean max min norm coordinates")
 _NOT_AFTER = words(
@@ -317,13 +318,16 @@ def spoils(text: str) -> bool:
     return match is not None and match.group(1).lower() in _NOT_BEFORE | {"the", "a", "and", "or", "with", "for"}
 
 
-def follows_badly(text: str, *, sizes: bool = False) -> bool:
-    """Whether the first word behind a bracket says that it was no shape: `(i, j) pairs`.
+def follows_badly(text: str, axes: int, *, sizes: bool = False) -> bool:
+    """Whether the first word behind a bracket of so many names says that it was no shape: `(i, j) pairs`.
 
-    Where its names are those of `sizes`, as N and M are, there may be so many indices.
+    Where its names are those of `sizes`, as N and M are, there may be so many indices. The keys of attention have
+    shapes, `(s, h, d) keys`; those of a dict are hardly listed three at a time.
     """
     match = _FIRST_WORD.match(text)
     word = match.group(1).lower() if match is not None else ""
+    if word == "keys" and (sizes or axes > _PAIR):
+        return False
     return word in _NOT_AFTER and not (sizes and word == "indices")
 
 

@@ -13,7 +13,8 @@ import jax
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trials.failure_reasons import explain, trace_of
 from shapecheck.evaluate.inputs.trials.later_variables import LaterArgument, make_more
-from shapecheck.evaluate.inputs.trials.size_assignment import SMALLEST, Multiples, UnknownSizeError, with_multiples
+from shapecheck.evaluate.inputs.trials.multiples import Multiples, with_multiples
+from shapecheck.evaluate.inputs.trials.size_assignment import SMALLEST, UnknownSizeError
 from shapecheck.evaluate.inputs.trials.trial import BoundCall, CallSpec, Trial, TrialOutcome
 from shapecheck.evaluate.limits import Stopwatch, TimeLimitError
 from shapecheck.evaluate.own_errors import is_own, message_of
@@ -108,11 +109,15 @@ class Attempts:
             return None
 
     def _splits(self, outcome: TrialOutcome) -> bool:
-        """Whether the attempt failed since a mesh cannot split some size evenly, which is to be another from now on."""
-        if outcome.failure is None or outcome.bound_call is None:
+        """Whether the attempt failed since some size is not split evenly, which is to be another from now on.
+
+        With sizes that are tied to others, these may be why.
+        """
+        if outcome.failure is None or outcome.bound_call is None or outcome.trial.substitution.ties:
             return False
         before = self._multiples
-        self._multiples = with_multiples(self._message, outcome.bound_call.chosen, before)
+        bound_call = outcome.bound_call
+        self._multiples = with_multiples(self._message, bound_call.chosen, bound_call.integers.values(), before)
         return self._multiples != before
 
     def _once(self, trial: Trial) -> TrialOutcome | None:

@@ -122,10 +122,15 @@ class EntrySearch:
         related = self._with_related_integers(first)
         if related.ok:
             return tuple(self._result(outcome) for outcome in related.ok)
+        first = related if related.failed else first
         chosen = self._other_choices(first, problem)
         if chosen.ok:
             return tuple(self._result(outcome) for outcome in chosen.ok)
-        first = chosen if chosen.failed else first
+        if chosen.failed:  # by what the usual choices did not come to
+            related = self._with_related_integers(chosen)
+            if related.ok:
+                return tuple(self._result(outcome) for outcome in related.ok)
+            first = related if related.failed else chosen
         if first is None:
             if problem is not None:
                 raise problem
@@ -193,18 +198,30 @@ class EntrySearch:
         return self._try(dataclasses.replace(failed.trial, substitution=INDEPENDENT, choices=(OWN_SIZES,)))
 
     def _with_related_integers(self, first: SearchResult | None) -> SearchResult:
-        """What shows once integers have the relation that the file writes, where they fit so and only so."""
+        """What shows once integers have the relation that the file writes, where they fit so and only so.
+
+        What fails further on with them is shown with them, and so is what fails alike where one is a multiple of
+        another, as the file divides them.
+        """
         failed = first.failed[0] if first is not None and first.failed else None
         if failed is None or failed.failure is None or failed.failure.kind != "shape" or failed.bound_call is None:
             return SearchResult()
         for relation in blamed_relations(failed, written_relations(self._call_spec.signature.function)):
-            trial = dataclasses.replace(failed.trial, substitution=INDEPENDENT, init=relation.init)
+            choices = (*failed.trial.choices, *relation.choices)
+            trial = dataclasses.replace(failed.trial, substitution=INDEPENDENT, init=relation.init, choices=choices)
             ran = self.attempts.run_if_possible(trial)
-            if ran is None or (ran.failure is not None and ran.place == failed.place):
+            if ran is None or (ran.failure is not None and ran.place == failed.place and not relation.choices):
                 continue
             found = self._try(trial)
+            if found.failed and all(_is_further(each, failed) for each in found.failed):
+                return found
+            if relation.choices and found.failed and all(_is_as_far(each, failed) for each in found.failed):
+                return found
             if found.ok:
-                return SearchResult(ok=tuple(_add_assumption(each, relation.assumption()) for each in found.ok))
+                shown = found.ok
+                for assumption in relation.assumptions():
+                    shown = tuple(_add_assumption(each, assumption) for each in shown)
+                return SearchResult(ok=shown)
         return SearchResult()
 
     def _other_choices(self, first: SearchResult | None, problem: CannotSynthesiseError | None) -> SearchResult:
@@ -499,6 +516,17 @@ def _ends_elsewhere(first: SearchResult | None, found: SearchResult) -> bool:
         return False
     apart = {each.place for each in first.failed}.isdisjoint(each.place for each in found.failed)
     return apart and _depth(found) >= _depth(first)
+
+
+def _is_further(outcome: TrialOutcome, before: TrialOutcome) -> bool:
+    """Whether a run ended further on than another, for whatever reason."""
+    return outcome.place != before.place and (outcome.depth, outcome.trace) > (before.depth, before.trace)
+
+
+def _is_as_far(outcome: TrialOutcome, before: TrialOutcome) -> bool:
+    """Whether a run ended in a shape error, where another did or further on."""
+    is_of_shapes = outcome.failure is not None and outcome.failure.kind == "shape"
+    return is_of_shapes and (outcome.place == before.place or outcome.depth > before.depth)
 
 
 def _depth(found: SearchResult) -> int:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
+from shapecheck.evaluate.inputs.trials.multiples import flattened_axis
 from shapecheck.evaluate.inputs.trials.size_assignment import (
     DIVISIBLE,
     DIVISIBLE_TOO,
@@ -111,6 +112,7 @@ class SizeSearch:
     def __init__(self, call_spec: CallSpec, attempts: Attempts) -> None:
         self._call_spec, self._attempts = call_spec, attempts
         self.nested_open = False
+        self._columns: dict[str, str] = {}  # names of last axes, by which integers code flattens these
 
     def first_runs(self, start: Trial, *, of_rank: bool = False) -> SearchResult:
         """The first run with numbers that goes to its end, untied if that goes, else under ties that are explained.
@@ -131,6 +133,9 @@ class SizeSearch:
             for variant in _VARIANTS if rank == ranks[0] else (0, 2):
                 if variant in _SPECIAL and not any(map(_may_divide, failed)):
                     break
+                flattened = self._with_columns(failed) if variant == _SPECIAL[0] else None
+                if flattened is not None:
+                    return SearchResult(ok=self._loosen(flattened))
                 outcome = self._attempts.run(dataclasses.replace(start, rank=rank, variant=variant))
                 if len(ranks) == 1 and not of_rank and outcome.has_variadics_inside():
                     # A class may leave open how many axes its arrays have in front; who takes one mostly means none.
@@ -172,6 +177,26 @@ class SizeSearch:
             if len(again) > 1 and len({each.place for each in again}) == 1:
                 return SearchResult(failed=again)
         return SearchResult(failed=tuple(failed))
+
+    def _with_columns(self, failed: Sequence[TrialOutcome]) -> TrialOutcome | None:
+        """What runs where a last axis is as long as the code flattens all to: `x.reshape(-1, size)` of `(b, t, d)`.
+
+        Any sizes that divide evaluate as well, and rows that break off anywhere are not meant; unless claims use the
+        integer, too.
+        """
+        first = failed[0]
+        axis = flattened_axis(first.failure.message) if first.failure is not None else None
+        if axis is None or first.bound_call is None or first.trial.substitution.ties:
+            return None
+        names = [name for name, text in first.bound_call.chosen if text == axis[0]]
+        integers = [name for name, size in first.bound_call.integers.items() if str(size) == axis[1]]
+        if len(names) != 1 or not integers or any(map(self._call_spec.signature.uses, integers)):
+            return None
+        found = self.with_tie(first.trial, (names[0], axis[1]))
+        if not found.ok:
+            return None
+        self._columns[names[0]] = integers[0]
+        return found
 
     def _with_usual_numbers(self, trial: Trial) -> tuple[TrialOutcome, ...]:
         """What a trial shows with each of the usual numbers for what is free."""
@@ -367,6 +392,9 @@ class SizeSearch:
         if outcome.bound_call is None:
             return Assumption("tie", *tie, "invented")
         name, text = tie
+        columns = self._columns.get(name, "")
+        if text == str(outcome.bound_call.integers.get(columns, "")):
+            return Assumption("tie", name, columns, "alias")
         sizes = outcome.bound_call.sizes()
         signature = self._call_spec.signature
         specs = outcome.bound_call.inner_specs

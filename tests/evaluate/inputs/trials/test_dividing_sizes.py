@@ -50,6 +50,78 @@ def first(w: Float[Array, "a b"], rank: int) -> Float[Array, "a rank"]:  ~SC203
     u, s, vt = jnp.linalg.svd(w, full_matrices=False)
     return u[:rank]
 """,
+    # a quotient that is written has no rest, whatever it is called; what fails all the same is shown so
+    "repeats.py": """
+def attend(qkv: jax.Array, state: jax.Array, *, n_kq: int, n_v: int, d_k: int, d_v: int):
+    \"\"\"Attend.
+
+    Args:
+        qkv: of shape [t, n_kq * d_k + n_v * d_v]
+        state: of shape [n_v, d_k, d_v]
+    \"\"\"
+    query = qkv[:, : n_kq * d_k].reshape(-1, n_kq, d_k)
+    value = qkv[:, n_kq * d_k :].reshape(-1, n_v, d_v)  # (t, n_v, d_v)
+    query = jnp.repeat(query, n_v // n_kq, axis=1)  # (t, n_v, d_k)
+    return jnp.einsum("thk,hkv->thv", query, state) + value  # (t, n_v, d_v)
+
+def tilt(q: jax.Array, state: jax.Array, n_kq: int, n_v: int):
+    \"\"\"Tilt.
+
+    Args:
+        q: of shape [t, n_kq, d_k]  ~unreached
+        state: of shape [n_v, d_k, d_v]  ~unreached
+    \"\"\"
+    query = jnp.repeat(q, n_v // n_kq, axis=1)  # (t, n_v, d_k)  ~unreached
+    return jnp.einsum("thk,hvk->thv", query, state)  ~SC305
+""",
+    # blocks of which only the size is known: rows are a multiple of it, in the order that integers stand in too
+    "blocks.py": """
+from dataclasses import dataclass
+
+@dataclass(frozen=True)
+class Dims:
+    block: int
+    rows: int
+
+def total(x: jax.Array, unit: int):
+    \"\"\"Sums.
+
+    Args:
+        x: of shape [m, n]
+    \"\"\"
+    y = x.reshape(x.shape[0] // unit, unit, x.shape[1]).sum(1)  # (m // unit, n)
+    return x.reshape(-1, unit, x.shape[1])  # (m // unit, n, unit)  ~SC201
+
+def of_dims(x: jax.Array, y: jax.Array, *, dims: Dims):
+    \"\"\"Joins.
+
+    Args:
+        x: of shape [rows, n]
+        y: of shape [rows, k]
+    \"\"\"
+    a = x.reshape(-1, dims.block, x.shape[1])  # (rows // block, block, n)
+    b = y.reshape(-1, dims.block, y.shape[1])
+    return jnp.einsum("rbn,rbk->rnk", a, b)  # (rows // block, k, n)  ~SC201
+""",
+    # what all rows are flattened to is how long they are, unless claims say otherwise
+    "columns.py": """
+def flatten(x: jax.Array, size: int):
+    \"\"\"Flattens.
+
+    Args:
+        x: of shape (b, t, d)
+    \"\"\"
+    return x.reshape(-1, size)  # (b * t, d)
+
+def regroup(x: jax.Array, size: int):
+    \"\"\"Flattens.
+
+    Args:
+        x: of shape (b, t, d)
+    \"\"\"
+    y = x.reshape(-1, size)  # (b * t, d)  ~SC201
+    return y.mean(0)  # (size,)
+""",
     # no single integer is the size of the axis that is split: their product is
     "product.py": """
 def split(x, heads: int, width: int):

@@ -325,13 +325,14 @@ class CallBuilder:
             run = self._runner(trial, conditions)
             runner = functools.partial(run, _and_use(invoke, later), *first)
             chosen = synthesis.integers.chosen
+            own_integers = synthesis.integers.of_settings | {*missing_parameters(function, known)}
             held = field_sizes(model, self.models.described) if model is not None else {}
             return BoundCall(
                 call=functools.partial(self._run_call, runner, args, kwargs),
                 later=synthesis.sources.later,
                 chosen=assignment.chosen_sizes(),
                 integers={**chosen, **synthesis.instances.sizes, **known},
-                arguments=frozenset(missing_parameters(function, known)) & chosen.keys() - known.keys(),
+                arguments=own_integers & chosen.keys() - known.keys(),
                 lengths=frozenset(length for each in inventors for length in each.values.lengths),
                 assumptions=_inventions(inventors, assignment.tied_sizes()),
                 shared=assignment.shared_names(construction.assignment) if construction is not None else (),

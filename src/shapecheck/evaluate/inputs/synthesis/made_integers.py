@@ -39,6 +39,7 @@ _LARGE: Final = 16  # what a name usually stands for is kept where it is no more
 _POOLS: Final[Mapping[int, tuple[tuple[int, ...], ...]]] = {DIVIDING: _CHAINS, DESCENDING: _FEWER, SMALL: _SMALLEST}
 _TURNS: Final = ((5, 6, 9), (7, 10, 11))  # few, since what is in the loop runs as often; a table may have an end, too
 _ITEMS: Final = ((2, 3), (3, 2))  # of a list that is repeated for each axis of an image
+_TIMES: Final = 3  # what is divided is so many times the other: twice an integer is often another one
 ODD: Final = 1
 EVEN: Final = 2
 """Inventions, by which sizes they have: odd ones, and, where these do not divide, even ones again."""
@@ -74,6 +75,7 @@ class IntegerChoices:
         self._used: set[int] = set()
         self.turns: set[str] = set()  # the names of those that count the turns of a loop that Python runs
         self.items: set[str] = set()  # and of those that count how often a list is repeated
+        self.of_settings: set[str] = set()  # and of those that an argument holds which is nothing but settings
         self.settled: set[str] = set()  # and of those that arrays beside them follow by default
 
     @property
@@ -98,6 +100,8 @@ class IntegerChoices:
 
     def choose(self, name: str) -> int:
         """A size for the integer `name`: pinned, particular to the name, or distinct from all others."""
+        if self._settings:
+            self.of_settings.add(name)
         if not self.inside or self._settings or name in self.pinned or name_hints.particular_size(name) is not None:
             return self._choose(name)
         if name not in self.chosen:
@@ -123,6 +127,11 @@ class IntegerChoices:
         return size
 
     def _invent(self, name: str) -> int:
+        divisor = self._choices.divisor(name)
+        if divisor and divisor != name:
+            size = _TIMES * self._choose(divisor)
+            self._used.add(size)
+            return size
         if self.variant in (0, DEFAULTS_KEPT) and name in self._made.integers and not self.invention:
             return self._made.integers[name]
         particular = name_hints.particular_sizes(name, self.invention)

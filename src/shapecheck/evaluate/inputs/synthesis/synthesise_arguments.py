@@ -224,7 +224,8 @@ class Synthesis:
         found: dict[str, object] = {}
         for parameter in parameters[1:] if self.assignment.free else ():
             name = parameter.name
-            is_plain = parameter.kind is parameter.POSITIONAL_OR_KEYWORD and parameter.default is MISSING
+            by_name = parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+            is_plain = by_name and parameter.default is MISSING
             annotation = annotation_of(function, name, parameter.annotation)
             if is_plain and name not in given and any(map(self._takes_dim, classes_in(annotation))):
                 with contextlib.suppress(CannotSynthesiseError):  # it raises it again, where that is told

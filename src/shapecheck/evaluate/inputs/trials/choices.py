@@ -115,6 +115,10 @@ class ArgumentChoices:
         self._integers[key] = chosen
         return chosen
 
+    def divisor(self, name: str) -> str:
+        """The other integer of which one is a multiple, whoever takes the two; "" if that is left open."""
+        return self._chosen.get(multiple_key(name), "")
+
     def own_sizes(self) -> bool:
         """Whether a further instance of a class has sizes of its own, which its arrays are about to take."""
         chosen, choice = OWN_SIZES
@@ -180,6 +184,11 @@ def shape_key(place: str) -> str:
 def integer_key(place: str) -> str:
     """The key of the choice of an integer of an instance in an argument."""
     return f"{place} integer"
+
+
+def multiple_key(name: str) -> str:
+    """The key of the choice that an integer is a multiple of another one."""
+    return f"{name} multiple"
 
 
 def is_value_key(key: str) -> bool:
@@ -250,6 +259,8 @@ def as_assumption(key: str, choice: str, *, is_needed: bool) -> Assumption:
     Its subject is the name alone, as that of the usual choice: by it one sees that the two differ in nothing else.
     """
     place, _, what = key.rpartition(" ")
+    if what == "multiple":
+        return Assumption("value", place, f"a multiple of {choice}", "written")
     kinds: Mapping[str, AssumptionKind] = {"rank": "rank", "dtype": "dtype", "integer": "size"}
     is_written = is_needed or choice == AS_FILE_MAKES or what in ("value", "shape", "text", "default", "sizes")
     axes = choice.split()

@@ -1,4 +1,4 @@
-"""Integers of a constructor that follow from others, as its file writes it: `d_k = d_model // n_heads`.
+"""Integers that follow from others, as their file writes it: `d_k = d_model // n_heads`, or `n_v // n_k` of a repeat.
 
 Each is made up apart, so that a mix-up of two shows. What fits only where they have the relation that the file gives
 them is no mistake of the code, which leaves it to whoever calls it.
@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from shapecheck.evaluate.inputs.facts.namesakes import are_spelled_alike
-from shapecheck.evaluate.inputs.trials.trial import TrialOutcome
+from shapecheck.evaluate.inputs.trials.choices import Choices, multiple_key
+from shapecheck.evaluate.inputs.trials.multiples import divisions
+from shapecheck.evaluate.inputs.trials.trial import BoundCall, TrialOutcome
 from shapecheck.evaluate.inputs.trials.written_relations import WrittenRelation
 from shapecheck.model import Assumption
 
@@ -25,22 +27,26 @@ _MOST = 4
 class IntegerRelation:
     """Integers that a constructor is given so that they have a relation, `name = text`, which is written.
 
-    Some of them, the `changed` ones, had other sizes.
+    Some of them, the `changed` ones, had other sizes. Where the relation is that a quotient has no rest, `choices` make
+    what is divided a multiple, wherever the two integers are taken.
     """
 
     init: tuple[tuple[str, int], ...]
     changed: frozenset[str]
     name: str
     text: str
+    choices: Choices = ()
 
-    def assumption(self) -> Assumption:
-        """What is assumed of the constructor's integers."""
-        return Assumption("tie", self.name, self.text, "written")
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """What is assumed of the constructor's integers; choices are assumptions themselves."""
+        return () if self.choices else (Assumption("tie", self.name, self.text, "written"),)
 
 
 def integer_relations(integers: Mapping[str, int], relations: Sequence[WrittenRelation]) -> Iterator[IntegerRelation]:
     """The written relations that integers do not have, with those that have them."""
     for relation in relations:
+        if relation.name not in integers and (quotient := _QUOTIENT.fullmatch(relation.text)) is not None:
+            yield from _without_rest(integers, *quotient.groups())
         names = dict.fromkeys((relation.name, *_NAME.findall(relation.text)))
         called = {name: found for name in names if name and (found := _namesake(name, integers)) is not None}
         if not relation.name or len(called) < len(names) or len({*called.values()}) < len(names) or len(names) == 1:
@@ -71,7 +77,26 @@ def blamed_relations(outcome: TrialOutcome, relations: Sequence[WrittenRelation]
     words = set(_NUMBER.findall(outcome.failure.message))
     integers = outcome.bound_call.integers
     found = integer_relations(integers, relations)
-    return [each for each in found if words & _sizes_about(each, integers)][:_MOST]
+    blamed = [each for each in found if words & _sizes_about(each, integers)]
+    return [*_division_relations(outcome.failure.message, outcome.bound_call), *blamed][:_MOST]
+
+
+def _division_relations(message: str, bound_call: BoundCall) -> Iterator[IntegerRelation]:
+    """That an integer is a multiple of the one by which an error says that it is divided."""
+    integers, free = bound_call.integers, {text for _, text in bound_call.chosen}
+    by_size = {str(size): name for name, size in integers.items()}
+    for size, parts in divisions(message, by_size.keys() - free, free, by_size):
+        if str(parts) in by_size:
+            yield from _without_rest(integers, by_size[size], by_size[str(parts)])
+
+
+def _without_rest(integers: Mapping[str, int], whole: str, part: str) -> Iterator[IntegerRelation]:
+    """That one integer is a multiple of another by which the file divides it, if it is none."""
+    divided, divisor = (_namesake(name, integers) for name in (whole, part))
+    if divided is None or divisor is None or divided == divisor or integers[divided] % integers[divisor] == 0:
+        return
+    choices = ((multiple_key(divided), divisor),)
+    yield IntegerRelation((), frozenset((divided, divisor)), divided, f"{whole}//{part}", choices)
 
 
 def _namesake(name: str, integers: Mapping[str, int]) -> str | None:
@@ -83,5 +108,5 @@ def _namesake(name: str, integers: Mapping[str, int]) -> str | None:
 
 
 def _sizes_about(relation: IntegerRelation, integers: Mapping[str, int]) -> set[str]:
-    changed = ((integers[name], size) for name, size in relation.init if name in relation.changed)
-    return {str(size) for sizes in changed for size in sizes}
+    changed = [size for name, size in relation.init if name in relation.changed]
+    return {str(size) for size in (*changed, *(integers[name] for name in relation.changed))}

@@ -240,7 +240,7 @@ def explain_tie(tie: Tie, signature: CallSignature, sizes: Sizes) -> Assumption:
     ):
         is_said = True  # a quotient that is written is one of sizes that can be divided
     others = {*_NAME.findall(text)} - {name}
-    if not is_said and len(others) > 1 and not signature.has_all({name, *others}):
+    if not is_said and "/" not in text and len(others) > 1 and not signature.has_all({name, *others}):
         # What is joined has the items of both, what is flattened those of all: no claim tells that from the name.
         return Assumption("tie", name, text, "alias")
     return Assumption("tie", name, text, "written" if is_said else "invented")

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 from shapecheck.evaluate.inputs.trials.choices import NO_OPTIONS, Choices, Options, is_stack_key
 from shapecheck.evaluate.inputs.trials.later_variables import LaterArgument, assumptions_of
-from shapecheck.evaluate.inputs.trials.size_assignment import Multiples, Substitution
+from shapecheck.evaluate.inputs.trials.multiples import Multiples
+from shapecheck.evaluate.inputs.trials.size_assignment import Substitution
 from shapecheck.evaluate.inputs.trials.ties import CallSignature, Sizes
 from shapecheck.evaluate.own_errors import Trace
 from shapecheck.model import Assumption, Call, Failure, Mode, Stage
@@ -28,7 +29,7 @@ class Trial:
     """One way to run an entry.
 
     It has `rank` axes for each variadic dim, the constructor's integers by `construction`, and by `invention` what
-    nothing describes. The sizes of some free names are `multiples` of those of a mesh. The constructor is given the
+    nothing describes. The sizes of some free names are `multiples` of what splits them. The constructor is given the
     integers `init`. Of what is made up, `choices` are others than the usual ones. Its arrays have `values` of some
     kind, as `real_values` has them, or none; then conditions on these may have `decisions`.
     """
