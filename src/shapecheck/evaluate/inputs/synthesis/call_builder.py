@@ -332,7 +332,7 @@ class CallBuilder:
                 later=synthesis.sources.later,
                 chosen=assignment.chosen_sizes(),
                 integers={**chosen, **synthesis.instances.sizes, **known},
-                arguments=own_integers & chosen.keys() - known.keys(),
+                arguments=frozenset(own_integers) & chosen.keys() - known.keys(),
                 lengths=frozenset(length for each in inventors for length in each.values.lengths),
                 assumptions=_inventions(inventors, assignment.tied_sizes()),
                 shared=assignment.shared_names(construction.assignment) if construction is not None else (),
