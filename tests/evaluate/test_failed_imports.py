@@ -131,6 +131,25 @@ except ImportError:
 else:
     HAS_NOWHERE = True
 """,
+    # A module's body may ask what is there, and add to it.
+    "registers.py": """
+import nowhere
+from jaxtyping import Array, Float
+from nowhere.auto import REGISTRY
+
+if "mine" not in REGISTRY:
+    REGISTRY["mine"] = nowhere.Config
+if nowhere.is_available() and nowhere.version() >= (2, 0):
+    raise ImportError
+
+
+def same(x: Float[Array, "n"]) -> Float[Array, "n"]:
+    return x
+
+
+def later(x: Float[Array, "n"]) -> Float[Array, "n"]:  ~unreached
+    return x if "mine" in REGISTRY else -x
+""",
     # What the body of a module does with it may be more than anything can stand in for.
     "iterates.py": """
 import nowhere

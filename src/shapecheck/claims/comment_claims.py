@@ -246,6 +246,8 @@ class CommentClaimReader:
         if not own and places and _has_axis_of_one(segment):
             widened = self.anchors.widened_operand(placed)
             places = places if widened is None else (*places, widened)
+        updated = self.anchors.updated_part(placed) if places and not segment.labels else None
+        places = places if updated is None else (*places, updated)
         if own:
             places = self._with_step(line, segment, replace(targets[0], places=places)).places
         # A sentence above a statement is sure only of dims that are known.

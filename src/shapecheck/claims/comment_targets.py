@@ -98,6 +98,7 @@ _NAME_LENGTH = 40
 _VERB = re.compile(r"[A-Za-z]{4,}")
 _ARROW = re.compile(r"[-=]>|[→⇒]")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_UPDATES = frozenset({"set", "add", "subtract", "multiply", "mul", "divide", "power", "min", "max"})
 _INNER = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -169,15 +170,28 @@ class CommentTargets:
         scope = self.tables.function_scope(placed.scope)
         return value_place(scope, value.right, self._describe_expression(value.right), placed.loop)
 
+    def updated_part(self, placed: PlacedStatement) -> SiteKey | None:
+        """What a statement writes into an array: `update` of `x = x.at[i].set(update)`, beside the array itself."""
+        value = getattr(placed.node, "value", None)
+        if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute) or not value.args:
+            return None
+        place = value.func.value
+        is_update = isinstance(place, ast.Subscript) and (dotted_name(place.value) or "").rpartition(".")[2] == "at"
+        if not is_update or value.func.attr not in _UPDATES:
+            return None
+        scope = self.tables.function_scope(placed.scope)
+        return value_place(scope, value.args[0], self._describe_expression(value.args[0]), placed.loop)
+
     def described_step(self, placed: PlacedStatement, lead: str) -> SiteKey | None:
         """The call inside of a statement's value that the words above tell of, and not what is made of its result.
 
         `# Transpose to [b, t, h, d]` stands above `y = x.transpose(0, 2, 1, 3).reshape(b, t, -1)` too.
         """
         words = [each.lower() for each in _VERB.findall(lead)]
-        calls = list(_chained_calls(getattr(placed.node, "value", None)))
+        value = getattr(placed.node, "value", None)
+        calls = list(_chained_calls(value))
         matches = [any(_last_name(call.func).lower().startswith(word) for word in words) for call in calls]
-        if True not in matches or matches[0]:
+        if True not in matches or (matches[0] and calls[0] is value):
             return None
         call, scope = calls[matches.index(True)], self.tables.function_scope(placed.scope)
         return value_place(scope, call, self._describe_expression(call), placed.loop)
@@ -404,7 +418,11 @@ class CommentTargets:
 
 
 def _chained_calls(value: ast.expr | None) -> Iterator[ast.Call]:
-    """The calls of which one is made of the result of the next: `reshape` and `transpose` of `f(x.transpose())`."""
+    """The calls of which one is made of the result of the next: `reshape` and `transpose` of `f(x.transpose())`.
+
+    Around the first an axis may be added: `x.transpose()[:, None]`.
+    """
+    value = value.value if isinstance(value, ast.Subscript) else value
     while isinstance(value, ast.Call):
         yield value
         receiver = value.func.value if isinstance(value.func, ast.Attribute) else None

@@ -5,8 +5,8 @@ So it is with a module that fails when it is first used, with what an installed 
 attributes of the checked files whose failure ended an import are replaced, and nothing in `sys.modules`: a package
 that is looked for in a `try` is as absent as before, so that the code goes the way that it has without it.
 
-While modules are imported a stand-in gives way: its attributes can be read, it can be called, subscripted and derived
-from, as module bodies do with it. Afterwards nothing can be had of it: whatever needs it ends, and says which package
+While modules are imported a stand-in gives way: its attributes can be read, it can be called, subscripted, added to and
+derived from, as module bodies do with it, and it is false and has nothing in it. Afterwards nothing can be had of it: whatever needs it ends, and says which package
 that is. It stands for no value, so nothing that is seen rests on it.
 """
 
@@ -445,8 +445,21 @@ class StandIn:
     def __iter__(self) -> Iterator[object]:
         raise self._error()
 
+    # What the body of a module may ask of it, before it goes another way or adds to it: there is nothing.
     def __bool__(self) -> bool:
-        raise self._error()
+        self()
+        return False
+
+    def __contains__(self, item: object) -> bool:
+        return bool(self)
+
+    def __lt__(self, other: object) -> bool:
+        return bool(self)
+
+    __le__ = __gt__ = __ge__ = __lt__
+
+    def __setitem__(self, index: object, value: object) -> None:
+        self()
 
     def __instancecheck__(self, instance: object) -> bool:
         return False
