@@ -6,8 +6,8 @@ attributes of the checked files whose failure ended an import are replaced, and 
 that is looked for in a `try` is as absent as before, so that the code goes the way that it has without it.
 
 While modules are imported a stand-in gives way: its attributes can be read, it can be called, subscripted, added to and
-derived from, as module bodies do with it, and it is false and has nothing in it. Afterwards nothing can be had of it: whatever needs it ends, and says which package
-that is. It stands for no value, so nothing that is seen rests on it.
+derived from, as module bodies do with it, and it is false and has nothing in it. Afterwards nothing can be had of it:
+whatever needs it ends, and says which package that is. It stands for no value, so nothing that is seen rests on it.
 """
 
 from __future__ import annotations
