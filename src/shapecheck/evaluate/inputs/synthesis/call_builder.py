@@ -60,6 +60,7 @@ from shapecheck.evaluate.inputs.synthesis.argument_sources import Owner
 from shapecheck.evaluate.inputs.synthesis.construct_models import Instance, Models
 from shapecheck.evaluate.inputs.synthesis.later_results import LaterResults
 from shapecheck.evaluate.inputs.synthesis.made_integers import DEFAULTS_KEPT, DESCENDING, DIVIDING, SMALL
+from shapecheck.evaluate.inputs.synthesis.pallas_kernels import in_kernel
 from shapecheck.evaluate.inputs.synthesis.real_values import with_values
 from shapecheck.evaluate.inputs.synthesis.returned_calls import find_returned
 from shapecheck.evaluate.inputs.synthesis.synthesise_arguments import Synthesis
@@ -227,7 +228,7 @@ class CallBuilder:
             self.recorder.watch.know("", unwrap(function))  # of vmap(model), filter_jit(model)
             for name, value in {**reached_models(function), **bind_arguments(function, args, kwargs)}.items():
                 self.recorder.watch.know(name, value)
-            return self.recorder.watch.function(function)(*args, **kwargs)
+            return in_kernel(function, self.recorder.watch.function(function))(*args, **kwargs)
 
         return invoke
 
