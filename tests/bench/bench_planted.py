@@ -4,6 +4,7 @@
     python tests/bench/bench_planted.py --category einsum
     python tests/bench/bench_planted.py --every 4        a sample: each fourth mutant
     python tests/bench/bench_planted.py --programs DIR   other programs, with a mutants.jsonl of their own
+    python tests/bench/bench_planted.py --tool jaxtyc    what another checker finds (peers.py), any rule counting
 
 Five wrote them who knew nothing of the checker: 20 in mixed styles, 12 with annotations, 12 with comments and
 docstrings alone, 24 whole programs with settings, records and training (those need einops as well). Three files of
@@ -31,11 +32,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parent))
+from peers import PEERS, Found
+
 PLANTED = Path(__file__).with_name("planted")
 BUDGET = "900"  # seconds, for one group of files
 GROUP = 30  # files
-
-Found = set[tuple[int, str]]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -44,7 +46,7 @@ class Checked:
 
     Attributes:
         found: what is found in each file, as (line, rule)
-        claims: counts of claims by verdict
+        claims: counts of claims by verdict; none if the checker does not tell
         late: files that have claims which the budget left no time for
     """
 
@@ -53,8 +55,10 @@ class Checked:
     late: frozenset[str]
 
 
-def check(folder: Path) -> Checked:
+def check(folder: Path, tool: str) -> Checked:
     """Check a folder in one run."""
+    if tool in PEERS:
+        return Checked(found=PEERS[tool](folder), claims={}, late=frozenset())
     command = [sys.executable, "-m", "shapecheck", "check", ".", "--output-format", "json", "--budget", BUDGET]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
@@ -82,18 +86,18 @@ def plant(mutant: Mapping[str, Any], programs: Path, folder: Path) -> str:
 
 
 def check_mutants(
-    mutants: Sequence[Mapping[str, Any]], programs: Path, before: Mapping[str, Found]
+    mutants: Sequence[Mapping[str, Any]], programs: Path, before: Mapping[str, Found], tool: str
 ) -> dict[str, tuple[str, Found]]:
     """The outcome of each mutant and what is found in it beyond the correct program, group by group."""
     outcomes: dict[str, tuple[str, Found]] = {}
     for start in range(0, len(mutants), GROUP):
         with tempfile.TemporaryDirectory(prefix="planted-") as folder:
             names = {mutant["id"]: plant(mutant, programs, Path(folder)) for mutant in mutants[start : start + GROUP]}
-            checked = check(Path(folder))
+            checked = check(Path(folder), tool)
         for mutant in mutants[start : start + GROUP]:
             name = names[mutant["id"]]
             new = checked.found.get(name, set()) - before.get(mutant["file"], set())
-            outcomes[mutant["id"]] = outcome(mutant, new, is_late=name in checked.late), new
+            outcomes[mutant["id"]] = outcome(mutant, new, tool, is_late=name in checked.late), new
         so_far = dict(Counter(verdict for verdict, _ in outcomes.values()))
         print(f"{len(outcomes)} of {len(mutants)} mutants: {so_far}", file=sys.stderr, flush=True)
         for mutant in mutants[start : start + GROUP]:
@@ -109,9 +113,9 @@ def describe(mutant: Mapping[str, Any], verdict: str, new: Found) -> str:
     return " ".join([verdict, mutant["id"], edits, *map(str, sorted(new))])
 
 
-def outcome(mutant: Mapping[str, Any], new: Found, *, is_late: bool) -> str:
+def outcome(mutant: Mapping[str, Any], new: Found, tool: str, *, is_late: bool) -> str:
     """How the checker did on one mutant."""
-    families = tuple(mutant.get("families", ("SC",)))
+    families = ("",) if tool in PEERS else tuple(mutant.get("families", ("SC",)))
     if any(line in mutant["lines"] and code.startswith(families) for line, code in new):
         return "detected"
     if new:
@@ -133,6 +137,7 @@ def main() -> None:
     parser.add_argument("--category", help="only mutants of this category")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only each N-th mutant")
     parser.add_argument("--programs", type=Path, default=PLANTED, metavar="DIR", help="where programs and mutants are")
+    parser.add_argument("--tool", choices=["shapecheck", *PEERS], default="shapecheck", help="which checker")
     chosen = parser.parse_args()
     if chosen.every < 1:
         parser.error(f"--every {chosen.every} leaves none: it is 1 or more")
@@ -146,14 +151,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="planted-") as name:
         for file in chosen.programs.glob("*.py"):
             Path(name, file.name).write_bytes(file.read_bytes())
-        correct = check(Path(name))
+        correct = check(Path(name), chosen.tool)
     alarms = sum(map(len, correct.found.values()))
-    print(
-        f"{correct.claims['verified']} of {correct.claims['total']} claims verified, {alarms} false alarms", flush=True
-    )
+    if correct.claims:
+        print(f"{correct.claims['verified']} of {correct.claims['total']} claims verified", flush=True)
+    print(f"{alarms} false alarms", flush=True)
     for path, found in sorted(correct.found.items()):
         print("false alarm:", path, *sorted(found), flush=True)
-    judged = check_mutants(mutants, chosen.programs, correct.found)
+    judged = check_mutants(mutants, chosen.programs, correct.found, chosen.tool)
     outcomes = {mutant_id: verdict for mutant_id, (verdict, _) in judged.items()}
     for by in sorted({"kind", "raises_only", "category"}.intersection(*mutants)):
         table(mutants, outcomes, by)

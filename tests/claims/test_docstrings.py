@@ -433,6 +433,7 @@ def test_several_results_in_one_sentence_are_described_in_their_order(read, desc
             "dict\n            - w (n_in, n_out): weights\n            - b (n_out,): bias",
             ["x['w']: n_in n_out", "x['b']: n_out"],
         ),
+        ("dict\n            ``w`` (n_in, n_out) and ``b`` (n_out,)", ["x['w']: n_in n_out", "x['b']: n_out"]),
         ("{'pos': (n, 3), 'mass': (n,)}", ["x['pos']: n 3", "x['mass']: n"]),
         # a key with several shapes, units, a choice of texts; without a dict nothing is an entry
         ('dict with "pos" (n, 3) or "pos" (3,)', []),
@@ -508,6 +509,8 @@ def test_behind_the_word_tuple_a_bracket_lists_its_elements(read, description, e
         ("Blur images (logits, labels).", []),
         ("Blur frames (b, h, w).", []),
         ("The loss of pairs: (b, c).", []),
+        ("Gradient of the loss; logits: [n_x].", ["logits: n_x"]),
+        ("Gradient of the loss; logits: [0, 1].", []),
         ("The range of logits: (low, high).", []),
         ("Sorts them, and. Returns early (if done).", []),
         ("Ensure that images have shape (b, h, w, 3) and values below one.", []),

@@ -74,6 +74,12 @@ def conv_pool(x, w):
     y = jax.lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))  # (n, h, w, c)
     return y.mean(axis=(1, 2))  # (n, c)
 """,
+    # numbers beside what is made of x: it is one, too
+    "scalars.py": """
+def rotation(q):
+    c, s = jnp.cos(q), jnp.sin(q)
+    return jnp.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])  # [3, 3]
+""",
     "made.py": """
 def symmetric(a):
     s = (a + a.T) / 2  # (n, n)

@@ -24,6 +24,27 @@ def swapped(n: int, d: int) -> tuple[Float[Array, "n"], Float[Array, "d n"]]: ~S
 def beside(x: Float[Array, "b"], n: int) -> Float[Array, "b n"]: ~SC203
     return jnp.zeros((n, x.shape[0]))
 """,
+    # what says how much is taken is less than there is; what nobody describes and a dim is called by is its size
+    "taken.py": """
+def nearest(d2, k):
+    # d2: (n, m)
+    order = jnp.argsort(d2, axis=1)[:, :k]  # (n, k)
+    last = d2[:, -k:]  # (n, m)  ~SC201
+    return jnp.take_along_axis(d2, order, axis=1), last
+
+class Model:
+    def __init__(self, mu):
+        # mu: (n_assets,)
+        self.mu = mu
+
+    def draw(self, n_paths):
+        return jnp.zeros((n_paths, self.mu.shape[0]))  # (n_paths, n_assets)
+
+    def paths(self, s0, n_paths):
+        p = self.draw(n_paths)
+        p = p + 1  # (n_assets, n_paths)  ~SC201
+        return s0 * jnp.exp(p)  # (n_paths, n_assets)
+""",
     # a block of an image is small, though one of a text is long
     "blocks.py": """
 def to_space(x: Float[Array, "h w c"], block_size: int):

@@ -762,7 +762,7 @@ def scale_kernel(
     g_ref,  # (cols,)
     o_ref,  # (cols, rows)  ~SC201
 ):
-    o_ref[...] = x_ref[...] * g_ref[...][None, :]
+    o_ref[...] = x_ref[...] * g_ref[...][None, :]  ~SC305
 
 def scale(x: Float[Array, "rows cols"], g: Float[Array, "cols"]) -> Float[Array, "rows cols"]:
     return pl.pallas_call(scale_kernel, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype))(x, g)

@@ -22,7 +22,7 @@ _BETWEEN = rf"[ \t]*[:=]?[ \t]*(?P<kind>(?:{_KIND}[ \t]+){{0,5}})[:=]?[ \t]*`*$"
 _QUOTED = re.compile(rf"`*{_KEY}`*{_BETWEEN}")
 # Without quotes it stands where a list has its items.
 _LISTED = re.compile(
-    rf"(?:^|\n|[,;:({{]|\b(?:and|with|of|keys?|entries))[ \t\n]*(?:[-*+][ \t]+)?`{_PLAIN}`{_BETWEEN}"
+    rf"(?:^|\n|[,;:({{]|\b(?:and|with|of|keys?|entries))[ \t\n]*(?:[-*+][ \t]+)?`{{1,2}}{_PLAIN}`{{1,2}}{_BETWEEN}"
     r"|(?:\n|[,;{])[ \t\n]*(?:[-*+][ \t]+)?(?P<bare>[A-Za-z_]\w*)[ \t]*[:=]?[ \t]*$"
 )
 # The first of several, `dict with w (d, h), b (h,)`, is told from "dict with weights (d, h)" by those behind it.

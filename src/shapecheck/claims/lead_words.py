@@ -84,6 +84,7 @@ _NOT_AFTER = words(
     denote denotes
     """
 )
+_OF_WHICH = re.compile(r"[\s`,;]*+(?:index|indices|coordinates?|order|ordering) (?:of|into|for|along)\b", re.IGNORECASE)
 # `(dt, state, state) split along the last axis` may be the sizes of the pieces.
 _IN_PIECES = re.compile(
     r"[\s`,;]*+(?:\w+ )?(?:split|divided|chunked|concat\w*|joined|packed|fused)\b"
@@ -321,12 +322,15 @@ def spoils(text: str) -> bool:
 def follows_badly(text: str, axes: int, *, sizes: bool = False) -> bool:
     """Whether the first word behind a bracket of so many names says that it was no shape: `(i, j) pairs`.
 
-    Where its names are those of `sizes`, as N and M are, there may be so many indices. The keys of attention have
-    shapes, `(s, h, d) keys`; those of a dict are hardly listed three at a time.
+    Where its names are those of `sizes`, as N and M are, there may be so many indices, and in `(n,) index of the child`
+    each item is one. The keys of attention have shapes, `(s, h, d) keys`; those of a dict are hardly listed three at a
+    time.
     """
     match = _FIRST_WORD.match(text)
     word = match.group(1).lower() if match is not None else ""
     if word == "keys" and (sizes or axes > _PAIR):
+        return False
+    if axes == 1 and _OF_WHICH.match(text):
         return False
     return word in _NOT_AFTER and not (sizes and word == "indices")
 

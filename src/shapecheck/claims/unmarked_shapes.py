@@ -100,12 +100,12 @@ def _lists_components(lead: str, bracket: Bracket, known: Container[str]) -> boo
 
 
 def is_listed_shape(segment: Segment, known: Container[str]) -> bool:
-    """Whether what follows "x and y are" is one shape, and no tuple of values."""
+    """Whether what follows "x and y are" or "x:" is one shape, and no tuple of values; `x: [n_x]` is of one axis."""
     bracket = segment.shapes[0]
     return (
         not (segment.arrow or segment.hedged)
         and len(segment.shapes) == 1
-        and bracket.is_list
+        and (bracket.is_list or (segment.colon and bracket.text.startswith("[")))
         and may_be_shape(bracket, known)
     )
 

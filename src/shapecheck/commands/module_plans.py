@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -48,7 +48,8 @@ def plan(file: Path, module: Module, config: Config, text: bytes | None = None) 
         sites=module.sites,
         described=described,
         named=tuple(_named_shapes(module)),
-        shapes=tuple(_claimed_shapes(module)),
+        shapes=tuple(_claimed_shapes(module, ("name", "value", "return"))),
+        parameters=tuple(_claimed_shapes(module, ("param",))),
         inferred=module.inferred,
         claimed=tuple(sorted({module.sites[c.sites[0]].scope for c in module.claims if c.sites} | printing)),
         names=_names(module),
@@ -131,12 +132,12 @@ def _named_shapes(module: Module) -> Iterator[ShapeOfName]:
             yield ShapeOfName(site.scope, claim.target, claim.spec, claim.dtype, of_parameter=is_parameter)
 
 
-def _claimed_shapes(module: Module) -> Iterator[ClaimedShape]:
-    """What claims say of variables and results; nothing where they may say several things."""
+def _claimed_shapes(module: Module, kinds: Collection[str]) -> Iterator[ClaimedShape]:
+    """What claims say of sites of these kinds, as variables and results; nothing where they may say several things."""
     found: dict[int, list[Claim]] = {}
     for claim in module.claims:
         is_plain = not claim.loose and not claim.select and not claim.readings and claim.group is None
-        if is_plain and len(claim.sites) == 1 and module.sites[claim.sites[0]].kind in ("name", "value", "return"):
+        if is_plain and len(claim.sites) == 1 and module.sites[claim.sites[0]].kind in kinds:
             found.setdefault(claim.sites[0], []).append(claim)
     for index, claims in found.items():
         if len(claims) == 1 and parse_spec(claims[0].spec).rank() is not None:

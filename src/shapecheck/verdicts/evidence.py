@@ -65,6 +65,12 @@ def select_counting(
     return untied, []
 
 
+def only_if(assumptions: Sequence[Assumption]) -> str:
+    """Why what was seen under these counts for nothing: nobody says that two sizes are equal, and it needs that."""
+    ties = (f"{a.subject} = {a.value}" for a in assumptions if a.kind == "tie" and a.provenance == "invented")
+    return f"the code runs only if {' and '.join(ties)}, which nothing says"
+
+
 def _writes_relation(modules: Mapping[str, Module], tied: EvaluationView, failed: Sequence[EvaluationView]) -> bool:
     """Whether a claim holds only with the relations, and none has both sides of one, `(time, 2*series)`: two axes."""
     relations = [a for a in tied.assumptions if a.kind == "tie" and a.provenance == "invented"]

@@ -24,7 +24,14 @@ from shapecheck.shapes import FixedDim, NamedDim, Spec, parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
 from shapecheck.verdicts.claim_outcome import BoundSize, Mismatch
 from shapecheck.verdicts.evaluation_results import MADE_UP, ClaimKey, Result, evaluate
-from shapecheck.verdicts.evidence import EvaluationView, counts, select_counting, size_at_fault, without_harmless
+from shapecheck.verdicts.evidence import (
+    EvaluationView,
+    counts,
+    only_if,
+    select_counting,
+    size_at_fault,
+    without_harmless,
+)
 
 SOME_PATHS = "seen on {seen}: {missing} never ran"
 SOME_SIZES = "it holds for some sizes and fails for others: for {holds}, but not for {fails}"
@@ -130,8 +137,12 @@ def _about_refused(
 
 
 def _entry(modules: Mapping[str, Module], evaluations: Sequence[Evaluation], verdicts: Verdicts) -> None:
-    every = [EvaluationView(each, _about_refused(modules, each, evaluate(modules, each))) for each in evaluations]
-    every, explained = select_counting(modules, every)
+    views = [EvaluationView(each, _about_refused(modules, each, evaluate(modules, each))) for each in evaluations]
+    every, explained = select_counting(modules, views)
+    for each in views if not every else ():
+        reason = only_if(each.assumptions)
+        for key in each.results:
+            verdicts.unknown.setdefault(key, reason)
     verdicts.explained += explained
     for each in every:
         verdicts.unknown.update({key: result.unknown for key, result in each.results.items() if result.unknown})

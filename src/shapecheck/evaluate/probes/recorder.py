@@ -151,6 +151,7 @@ class Recorder:
         self.stages: dict[int, str] = {}
         self.constructions: ConstructionRecord = Constructions()
         self.claimed_shapes: ClaimedShapes = {}
+        self.claimed_parameters: ClaimedShapes = {}
         self.touched: set[FunctionKey] = set()  # (path, scope) of all functions that ran since it was emptied
         self.watched = WatchedFunctions()
         self.active = True

@@ -13,7 +13,6 @@ from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthes
 from shapecheck.evaluate.inputs.trials.choices import (
     GIVEN,
     NO_OPTIONS,
-    is_dtype_key,
     is_length_key,
     is_member_key,
     is_rank_key,
@@ -48,12 +47,8 @@ _HAS_NO_ARRAY = re.compile(r"at least one argument containing an array")
 _NUMBERS = re.compile(r"\d+")
 _OF_WHAT_WAS_MADE = (_IS_NEGATIVE, _HAS_NO_ARRAY)
 _SQUEEZED = re.compile(r"size not equal to one, got shape=\(([\d, ]*)\) and dimensions=\(([\d, ]*)\)")
-# A message that names a dtype, if only that of an array whose shape does not fit; and one that is about dtypes alone,
-# as those of a loop before and after a turn.
+# A message that names a dtype, if only that of an array whose shape does not fit.
 _OF_DTYPE = re.compile(r"\b(?:integer|int\d*|float\d*|floating|boolean|bool|complex\d*)\b|dtype", re.IGNORECASE)
-_DTYPES_DIFFER = re.compile(
-    r"dtypes do not match|must (?:be of|have) (?:integer|boolean|floating)|requires? (?:an? )?(?:integer|boolean)"
-)
 _SIZES = re.compile(r"[\d,() ]+")
 _SHAPES = re.compile(r"[(\[][\d, ]*[)\]]")
 _SEVERAL = 2  # axes of a variadic dim, which then are more than one
@@ -123,7 +118,7 @@ class CodeErrors:
             return None
         if any(map(self._is_of_nothing, failed)) or self._is_next_to_open(failed[0]) or self._squeezes_open(failed[0]):
             return None
-        if may_blame_dtype(failed[0], _DTYPES_DIFFER) or _may_blame_callable(failed[0]):
+        if failed[0].blames_dtypes() or _may_blame_callable(failed[0]):
             return None
         if self._counts_otherwise(failed[0]):
             return None
@@ -437,10 +432,10 @@ class CodeErrors:
         return tuple(each.with_requirement(requires) for each in failed[:2])
 
 
-def may_blame_dtype(outcome: TrialOutcome, words: re.Pattern[str] = _OF_DTYPE) -> bool:
-    """Whether what ended a run, in these words, may be the dtype that an array was given because nothing says it."""
-    is_named = outcome.failure is not None and words.search(outcome.failure.message) is not None
-    return is_named and (outcome.has_guessed_dtype() or any(map(is_dtype_key, outcome.options())))
+def may_blame_dtype(outcome: TrialOutcome) -> bool:
+    """Whether what ended a run may be the dtype that an array was given because nothing says it."""
+    is_named = outcome.failure is not None and _OF_DTYPE.search(outcome.failure.message) is not None
+    return is_named and outcome.may_have_other_dtypes()
 
 
 def _may_blame_callable(outcome: TrialOutcome) -> bool:

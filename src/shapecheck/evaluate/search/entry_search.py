@@ -74,10 +74,10 @@ class EntrySearch:
         self.attempts = Attempts(call_spec, recorder, seconds, renewed)
         self.shown: TrialOutcome | None = None  # the latest of the evaluations
         self._accuses = entry.origin not in _UNVERIFIED
-        self._sizes = SizeSearch(call_spec, self.attempts)
+        own = (entry.path, entry.scope) if entry.scope is not None else None
+        self._sizes = SizeSearch(call_spec, self.attempts, own)
         self._further = FurtherRuns(call_spec, self.attempts, self._sizes, accuses=self._accuses)
         self._errors = CodeErrors(entry, call_spec, self.attempts, self._sizes, self._further, accuses=self._accuses)
-        own = (entry.path, entry.scope) if entry.scope is not None else None
         self._follower = ClaimFollower(
             recorder.claimed_shapes, call_spec.signature, own, self.attempts, self._sizes.mend
         )

@@ -46,17 +46,15 @@ class _Conflict:
 
 @dataclass(frozen=True)
 class _View:
-    """A run, how many claims hold in it, and which do not, in order."""
+    """A run, which claims hold in it, and which do not, in order."""
 
     outcome: TrialOutcome
-    holding: int
+    holding: frozenset[Place]
     conflicts: tuple[_Conflict, ...]
 
-    @property
-    def score(self) -> Score:
-        """The larger, the nearer to what claims say; of runs that are equally near, how far they come counts."""
-        outcome = self.outcome
-        return self.holding, -len(self.conflicts), (outcome.ok, outcome.depth, outcome.trace)
+    def places(self) -> set[Place]:
+        """The claims that it came to."""
+        return {*self.holding, *(conflict.place for conflict in self.conflicts)}
 
 
 @dataclass(frozen=True)
@@ -83,6 +81,7 @@ class ClaimFollower:
         self._attempts, self._mend = attempts, mend
         self._ties: set[Tie] = set()
         self._given_up: set[Place] = set()
+        self._places: set[Place] = set()  # of claims to which some run came
 
     def follow(self, start: TrialOutcome) -> FollowedRun | None:
         """The run that is nearest to what claims say; None if no other than the first one is."""
@@ -96,7 +95,7 @@ class ClaimFollower:
                     break
                 best = nearer
             kept = self._with_ranks_kept(best) if best.outcome.ok and best.holding and not best.conflicts else None
-        if kept is None and best.score <= first.score:
+        if kept is None and self._score(best) <= self._score(first):
             return None
         best = kept or best
         chosen = dict(start.trial.choices)
@@ -124,7 +123,7 @@ class ClaimFollower:
             return None
         outcome = self._run(dataclasses.replace(view.outcome.trial, choices=(*view.outcome.trial.choices, *kept)))
         found = self._look(outcome) if outcome is not None else None
-        return found if found is not None and found.score >= view.score else None
+        return found if found is not None and self._score(found) >= self._score(view) else None
 
     def _nearer(self, view: _View) -> _View | None:
         """A run with one more choice or tie that comes nearer; conflicts that none mends are given up."""
@@ -147,7 +146,7 @@ class ClaimFollower:
                 return None
             outcome = self._run(trial)
             found = self._look(outcome) if outcome is not None else None
-            if found is not None and found.score > view.score:
+            if found is not None and self._score(found) > self._score(view):
                 return found
         return None
 
@@ -199,7 +198,16 @@ class ClaimFollower:
                         holding.add(place)
                 else:
                     holding.add(place)
-        return _View(outcome, len(holding - conflicts.keys()), tuple(conflicts.values()))
+        self._places |= holding | conflicts.keys()
+        return _View(outcome, frozenset(holding - conflicts.keys()), tuple(conflicts.values()))
+
+    def _score(self, view: _View) -> Score:
+        """The larger, the nearer a run is to what claims say; of runs that are equally near, how far they come counts.
+
+        What a run stops before may not hold either.
+        """
+        outcome, missed = view.outcome, self._places - view.places()
+        return len(view.holding), -len(view.conflicts) - len(missed), (outcome.ok, outcome.depth, outcome.trace)
 
 
 def _ties(size: str, wanted: str, names: Mapping[str, str]) -> Iterator[Tie]:

@@ -25,6 +25,7 @@ from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec, Tie, equal_thro
 from shapecheck.evaluate.inputs.trials.trial import Apart, CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.inputs.trials.written_relations import written_relations
 from shapecheck.evaluate.search.attempts import Attempts
+from shapecheck.evaluate.search.called_claims import related_sizes
 from shapecheck.evaluate.search.derived_sizes import derived_ties, is_computed, meets_derived, varying_sizes
 from shapecheck.evaluate.search.nested_sizes import NestedSizes, meets_inner_array, meets_written_size
 from shapecheck.evaluate.search.suggest_ties import (
@@ -35,7 +36,7 @@ from shapecheck.evaluate.search.suggest_ties import (
     unfit_axes,
     written_ties,
 )
-from shapecheck.model import Assumption
+from shapecheck.model import Assumption, FunctionKey
 from shapecheck.shapes import parse_spec
 from shapecheck.shapes.expressions import divisors
 
@@ -109,9 +110,10 @@ _FURTHER = 60  # attempts at ties that nothing explains: they only name what the
 class SizeSearch:
     """Chooses the sizes of one entry's runs. With `nested_open`, others inside of made-up instances might mend some."""
 
-    def __init__(self, call_spec: CallSpec, attempts: Attempts) -> None:
-        self._call_spec, self._attempts = call_spec, attempts
+    def __init__(self, call_spec: CallSpec, attempts: Attempts, scope: FunctionKey | None = None) -> None:
+        self._call_spec, self._attempts, self._scope = call_spec, attempts, scope
         self.nested_open = False
+        self._related: set[Tie] = set()  # as functions that are called say of their arguments
         self._columns: dict[str, str] = {}  # names of last axes, by which integers code flattens these
 
     def first_runs(self, start: Trial, *, of_rank: bool = False) -> SearchResult:
@@ -145,7 +147,7 @@ class SizeSearch:
                     ranks += [each for each in (0, 2) if each not in ranks]
                 if outcome.ok:
                     return SearchResult(ok=self._loosen(outcome))
-                if outcome.needs_values or outcome.lacks_package:  # other sizes do not help
+                if outcome.needs_values or outcome.lacks_package or outcome.blames_dtypes():  # no other sizes help
                     return SearchResult(failed=(outcome, *failed))
                 failed.append(outcome)
                 if not outcome.has_free_names() or self._attempts.is_exhausted():
@@ -243,7 +245,7 @@ class SizeSearch:
         first = outcome
         for _ in range(MOST_TIES):
             relations = written_relations(self._call_spec.signature.function)
-            for tie in [*written_ties(outcome, relations), *self._proposals(outcome)]:
+            for tie in [*written_ties(outcome, relations), *self._related_ties(outcome), *self._proposals(outcome)]:
                 ties = dict(outcome.trial.substitution.ties)
                 if tie[0] in ties or closes_circle(tie, ties) or not admits(tie, outcome):
                     continue
@@ -290,6 +292,12 @@ class SizeSearch:
                 return further or outcome
             outcome = further
         return outcome
+
+    def _related_ties(self, outcome: TrialOutcome) -> list[Tie]:
+        """The ties under which functions that are called have the arguments that they say."""
+        found = list(related_sizes(outcome, self._attempts.recorder.claimed_parameters, self._scope))
+        self._related.update(found)
+        return found
 
     def _proposals(self, outcome: TrialOutcome) -> list[Tie]:
         """The ties that a failure suggests, first those of a free name to what follows from other sizes.
@@ -392,6 +400,8 @@ class SizeSearch:
         if outcome.bound_call is None:
             return Assumption("tie", *tie, "invented")
         name, text = tie
+        if tie in self._related:
+            return Assumption("tie", *tie, "written")
         columns = self._columns.get(name, "")
         if text == str(outcome.bound_call.integers.get(columns, "")):
             return Assumption("tie", name, columns, "alias")

@@ -62,7 +62,7 @@ class ShapeOfName:
 
 @dataclass(frozen=True)
 class ClaimedShape:
-    """What one claim says of a variable or a result at a site; `words` are the names on its line."""
+    """What one claim says of a variable, a result or a parameter at a site; `words` are the names on its line."""
 
     site: int
     spec: str
@@ -82,6 +82,7 @@ class ModulePlan:
     described: tuple[ParameterSpec, ...] = ()
     named: tuple[ShapeOfName, ...] = ()
     shapes: tuple[ClaimedShape, ...] = ()
+    parameters: tuple[ClaimedShape, ...] = ()
     inferred: tuple[InferredParameter, ...] = ()
     claimed: tuple[int, ...] = ()  # scopes that have claims
     names: tuple[tuple[int, tuple[str, ...]], ...] = ()  # what each claim of a scope tells apart: names, and numbers

@@ -37,10 +37,10 @@ _NO_NAME = re.compile(r"\W+")
 class BodyShape:
     """How the body takes one parameter: a spec, a jaxtyping dtype name or "".
 
-    It is `exact` if the body admits no other number of axes; else it has these at least, and `last` is what the last
-    one is called, if the body says that. All axes are `named` if they have names that somebody wrote. `elsewhere` tells
-    that other functions say it of what goes by the same name, `inferred` that it follows from claims about what is
-    computed of it; then `otherwise` is how the body alone has it.
+    It is `exact` if the body admits no other number of axes; else it has these at least, or none at all if it may be a
+    `scalar`, and `last` is what the last one is called, if the body says that. All axes are `named` if they have names
+    that somebody wrote. `elsewhere` tells that other functions say it of what goes by the same name, `inferred` that it
+    follows from claims about what is computed of it; then `otherwise` is how the body alone has it.
     """
 
     spec: str
@@ -48,6 +48,7 @@ class BodyShape:
     exact: bool
     named: bool = False
     last: str = ""
+    scalar: bool = False
     elsewhere: bool = False
     inferred: bool = False
     otherwise: BodyShape | None = None
@@ -195,7 +196,8 @@ class _ParameterShapes:
             return BodyShape(spec, asked_dtype(name, fact), exact=True, named=named)
         if (fact.is_array or fact.dtype) and (name not in self._numbers or fact.least):
             spec = " ".join(self._axis(name, number) for number in range(max(fact.least, 1)))
-            return BodyShape(spec, asked_dtype(name, fact), exact=False, last=self._names.get((name, -1), ""))
+            last = self._names.get((name, -1), "")
+            return BodyShape(spec, asked_dtype(name, fact), exact=False, last=last, scalar=not fact.least)
         return None
 
     def _rank(self, name: str) -> int | None:

@@ -141,6 +141,16 @@ class FunctionParts:
         return frozenset(each.id for each in (*bounds, *steps) if isinstance(each, ast.Name))
 
     @functools.cached_property
+    def slice_ends(self) -> frozenset[str]:
+        """The variables that say how much is taken of an axis: `x[:, :k]`, `x[-k:]`, `top_k(x, k)`."""
+        nodes = list(ast.walk(self.tree))
+        ends = [end for node in nodes if isinstance(node, ast.Slice) for end in (node.lower, node.upper)]
+        calls = (node for node in nodes if isinstance(node, ast.Call) and called_name(node.func)[0] == "top_k")
+        ends += (each for call in calls for each in (*call.args[1:], *(one.value for one in call.keywords)))
+        ends = [end.operand if isinstance(end, ast.UnaryOp) and isinstance(end.op, ast.USub) else end for end in ends]
+        return frozenset(end.id for end in ends if isinstance(end, ast.Name))
+
+    @functools.cached_property
     def repetitions(self) -> frozenset[str]:
         """The variables, and attributes of `self`, by which lists that are written out are multiplied."""
         nodes = list(ast.walk(self.tree))

@@ -85,6 +85,12 @@ def counts_turns(function: Callable[..., object], parameter: str) -> bool:
     return found is not None and parameter in found.loop_bounds
 
 
+def ends_slices(function: Callable[..., object], parameter: str) -> bool:
+    """Whether a function takes so many items of an array: `x[:k]`."""
+    found = function_parts(function)
+    return found is not None and parameter in found.slice_ends
+
+
 def repeats_items(function: Callable[..., object], parameter: str) -> bool:
     """Whether a function, or the methods of a class, repeat a list so many times: `kernel_size=self.dim * [3]`."""
     own = underlying_function(function)

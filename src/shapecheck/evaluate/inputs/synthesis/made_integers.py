@@ -38,6 +38,7 @@ _SMALLEST: Final = ((4, 2), (2, 4), (4, 2))
 _LARGE: Final = 16  # what a name usually stands for is kept where it is no more
 _POOLS: Final[Mapping[int, tuple[tuple[int, ...], ...]]] = {DIVIDING: _CHAINS, DESCENDING: _FEWER, SMALL: _SMALLEST}
 _TURNS: Final = ((5, 6, 9), (7, 10, 11))  # few, since what is in the loop runs as often; a table may have an end, too
+_ENDS: Final = ((5, 6, 9, 10, 13), (7, 10, 11, 14, 15))  # of slices: an array has more, or the end is none
 _ITEMS: Final = ((2, 3), (3, 2))  # of a list that is repeated for each axis of an image
 _TIMES: Final = 3  # what is divided is so many times the other: twice an integer is often another one
 ODD: Final = 1
@@ -74,6 +75,7 @@ class IntegerChoices:
         self._made = made
         self._used: set[int] = set()
         self.turns: set[str] = set()  # the names of those that count the turns of a loop that Python runs
+        self.ends: set[str] = set()  # and of those that say how much is taken of an axis
         self.items: set[str] = set()  # and of those that count how often a list is repeated
         self.of_settings: set[str] = set()  # and of those that an argument holds which is nothing but settings
         self.settled: set[str] = set()  # and of those that arrays beside them follow by default
@@ -137,6 +139,8 @@ class IntegerChoices:
         particular = name_hints.particular_sizes(name, self.invention)
         if name in self.turns and not particular:
             particular = _TURNS[self.invention % len(_TURNS)]
+        if name in self.ends and not particular and self.variant not in _POOLS:
+            particular = _ENDS[self.invention % len(_ENDS)]
         if name in self.items and not particular:
             particular = _ITEMS[self.invention % len(_ITEMS)]
         if particular and (self.variant != SMALL or min(particular) <= _LARGE):

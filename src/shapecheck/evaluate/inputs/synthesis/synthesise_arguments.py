@@ -6,11 +6,11 @@ import contextlib
 import dataclasses
 import inspect
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Final
 
 from shapecheck.evaluate.inputs.facts.body_shapes import NO_SHAPES, BodyShape
-from shapecheck.evaluate.inputs.facts.known_numbers import counts_turns, repeats_items
+from shapecheck.evaluate.inputs.facts.known_numbers import counts_turns, ends_slices, repeats_items
 from shapecheck.evaluate.inputs.facts.random_keys import names_new_keys
 from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     MISSING,
@@ -138,9 +138,10 @@ class Synthesis:
             self.keys.new = names_new_keys(function)
         if not constructing:
             self.integers.turns |= {each.name for each in parameters if counts_turns(function, each.name)}
+            self.integers.ends |= {each.name for each in parameters if ends_slices(function, each.name)}
         self.integers.items |= {each.name for each in parameters if repeats_items(function, each.name)}
         self._keep_defaults_together(function, parameters, described, given)
-        self._tie_integers(function, parameters, given, constructing)
+        self._tie_integers(function, parameters, {**body, **described}, given, constructing)
         self._tie_default_arrays(function, parameters, given)
         given = {**given, **self._named_holders(function, parameters, given, inner, body)}
         given = {**given, **self._size_holders(function, parameters, given, inner)}
@@ -272,13 +273,18 @@ class Synthesis:
         self,
         function: Callable[..., object],
         parameters: Sequence[inspect.Parameter],
+        described: Container[str],
         given: Mapping[str, object],
         constructing: bool,
     ) -> None:
-        """An integer parameter that is named as a dim is the size of that dim."""
+        """A parameter that is named as a dim, and is an integer or nothing that anybody describes, is its size."""
         for parameter in parameters:
             name = parameter.name
-            if name not in self.assignment.free or self.sources.type_of(function, parameter) is not int:
+            if name not in self.assignment.free:
+                continue
+            kind = self.sources.type_of(function, parameter)
+            is_open = kind is MISSING and parameter.default is parameter.empty and name not in described
+            if kind is not int and not is_open:
                 continue
             size = given[name] if name in given else self.sources.argument(function, parameter, None, constructing)
             size = parameter.default if size is MISSING else size

@@ -279,6 +279,8 @@ def _to_size(name: str, size: int, signature: CallSignature, sizes: Sizes) -> As
     if sizes.fields.get(name) == str(size):
         return Assumption("tie", name, f"the {name} of its fields", "namesake")
     named = sizes.names_of(size)
+    if name in named:  # an integer that is called as the axis is
+        return Assumption("tie", name, name, "namesake")
     argument = next((each for each in named if each in sizes.arguments and not is_of_models(each)), None)
     is_open = argument is not None and not signature.uses(argument) and not signature.distinguishes(name, argument)
     if argument is not None and is_open and any({name, argument} <= names for names in signature.reached):

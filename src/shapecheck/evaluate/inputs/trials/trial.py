@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
-from shapecheck.evaluate.inputs.trials.choices import NO_OPTIONS, Choices, Options, is_stack_key
+from shapecheck.evaluate.inputs.trials.choices import NO_OPTIONS, Choices, Options, is_dtype_key, is_stack_key
 from shapecheck.evaluate.inputs.trials.later_variables import LaterArgument, assumptions_of
 from shapecheck.evaluate.inputs.trials.multiples import Multiples
 from shapecheck.evaluate.inputs.trials.size_assignment import Substitution
@@ -20,6 +21,13 @@ from shapecheck.shapes import SymbolicDim, is_variadic, parse_spec
 
 INDEPENDENT = Substitution()
 """No free name is tied to anything."""
+
+# What JAX and frameworks say where the dtype alone does not fit, as that of an index or of a loop's carry.
+_OF_DTYPES_ALONE = re.compile(
+    r"dtypes do not match|does not accept dtype|must be integers of the same type|types? must be an? (?:integer|bool)"
+    r"|(?:must (?:be of|have)|requires?) (?:an? )?(?:integer|boolean|floating|real|inexact)\b"
+    r"|must be (?:an? )?(?:boolean|integer)(?: or \w+)? types?\b"
+)
 
 ChosenSizes = tuple[tuple[str, str], ...]
 
@@ -242,9 +250,14 @@ class TrialOutcome:
         """The keys of what could be chosen otherwise for its arguments."""
         return self.bound_call.options.others if self.bound_call is not None else ()
 
-    def has_guessed_dtype(self) -> bool:
+    def blames_dtypes(self) -> bool:
+        """Whether it ended with a dtype that does not fit, where some array may have another one: no sizes help."""
+        is_of_dtypes = self.failure is not None and _OF_DTYPES_ALONE.search(self.failure.message) is not None
+        return is_of_dtypes and self.may_have_other_dtypes()
+
+    def may_have_other_dtypes(self) -> bool:
         """Whether nothing says of which dtype some array is."""
-        return "dtype" in self._invented_kinds()
+        return "dtype" in self._invented_kinds() or any(map(is_dtype_key, self.options()))
 
     def _invented_kinds(self) -> set[str]:
         found = self.bound_call.assumptions if self.bound_call is not None else ()
