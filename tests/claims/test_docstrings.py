@@ -269,6 +269,24 @@ STYLES = {
         ''',
         ["[d k]: param w", "[k]: field b"],
     ),
+    "what a constructor sets is a field too": (
+        '''
+        class A:
+            """A thing.
+
+            Attributes:
+                b (jax.Array): bias, of shape (k,)
+                cached: what a call leaves, of shape (k,)
+            """
+
+            def __init__(self, w):
+                self.b = w.sum(0)
+
+            def call(self, x):
+                self.cached = x
+        ''',
+        ["[k]: field b"],
+    ),
     "a dataclass describes its fields": (
         '''
         class A:
@@ -510,6 +528,7 @@ def test_behind_the_word_tuple_a_bracket_lists_its_elements(read, description, e
         ("Blur frames (b, h, w).", []),
         ("The loss of pairs: (b, c).", []),
         ("Gradient of the loss; logits: [n_x].", ["logits: n_x"]),
+        ("The loss of any pytree; logits of shape (b, c).", ["logits: b c"]),
         ("Gradient of the loss; logits: [0, 1].", []),
         ("The range of logits: (low, high).", []),
         ("Sorts them, and. Returns early (if done).", []),

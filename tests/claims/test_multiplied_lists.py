@@ -37,6 +37,11 @@ def test_letters_that_several_texts_multiply_are_dims(read) -> None:
     ]
 
 
+def test_so_many_numbers_as_names_have_one_axis_at_most(read) -> None:
+    source = "lim = (0.0, -1.0)  # [lo, hi]\nx = jnp.ones((2, 3))  # [lo, hi]\ntable = [[0, 1], [1, 2]]  # [lo, hi]\n"
+    assert [claim.target for claim in read(source).claims] == ["x", "table"]
+
+
 @pytest.mark.parametrize(
     "source",
     [

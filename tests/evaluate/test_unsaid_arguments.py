@@ -14,6 +14,30 @@ from flax import linen as nn, nnx
 """
 
 CASES = {
+    # what a function calls, or differentiates, gives what its first argument is, or what claims say
+    "callables.py": """
+def plain(f, y):
+    # y: (n,)
+    return f(y) + y  # (n,)
+
+def newton(f, y):
+    # y: (n,)
+    J = jax.jacrev(f)(y)  # (n, n)
+    return y - jnp.linalg.solve(J, f(y))  # (n,)
+
+def fisher(params, model, cov):
+    # params: (p,)
+    # cov: (d, d)
+    J = jax.jacfwd(model)(params)  # (d, p)
+    return J.T @ jnp.linalg.solve(cov, J)  # (p, p)
+
+def stages(f, t, y, h):
+    # y: (n,)
+    k = jnp.zeros((4, y.shape[0]))  # (4, n)
+    for i in range(4):
+        k = k.at[i].set(f(t + i * h, y))
+    return k.sum(1)  # (n,)  ~SC201
+""",
     # what goes by one name in a file is one thing, as far as the body admits it; it proves nothing
     "namesakes.py": """
 def displacements(pos, box):

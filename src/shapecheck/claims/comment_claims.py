@@ -15,7 +15,7 @@ from shapecheck.claims.comment_labels import CommentLabels
 from shapecheck.claims.comment_lines import CommentLine, PlacedSegment, comment_span
 from shapecheck.claims.comment_targets import CommentTarget, CommentTargets
 from shapecheck.claims.comment_text import Segment
-from shapecheck.claims.literal_tuples import has_entries, is_listed, repeats_values
+from shapecheck.claims.literal_tuples import has_entries, is_listed, lists_numbers, repeats_values
 from shapecheck.model import Claim, Problem, Selector
 from shapecheck.shapes import FixedDim, print_spec
 from shapecheck.syntax.comment_tokens import Comment
@@ -439,6 +439,8 @@ class CommentClaimReader:
         if not segment.explicit:
             named = segment.colon and target.name in segment.labels
             if not named and any(repeats_values(shape.spec, target.code) for shape in shapes):
+                return
+            if len(shapes) == 1 and not named and lists_numbers(target.code, len(shapes[0].spec.dims)):
                 return
             if len(shapes) == 1 and is_listed(target.code, len(shapes[0].spec.dims)):
                 draft = replace(draft, sure=False)  # `size = (h, w)  # (rows, cols)` names the elements

@@ -250,6 +250,8 @@ def named_shapes(text: str, names: Container[str], known: Container[str]) -> Ite
         if subject is not None and subject["name"] in names and len(segment.shapes) == 1:
             end = segment.shapes[-1].end
             head = text[:end] if _INTO.match(text, end) else text  # what becomes of it is no matter
+            begin = head.rfind("; ", 0, subject.start("name")) + 1  # nor is what another clause tells of
+            head = " " * begin + head[begin:]
             found = list(_of_value(head, [segment], "", (), is_return=False))
             yield from ((subject["name"], each) for each in found if not each.leaves)
 

@@ -264,7 +264,7 @@ class DocstringReader:
             for inner in self.tables.scopes[scope:] if kind == "param" else ():
                 if inner.parent == scope and inner.qualname.endswith(".__init__") and name in inner.parameters:
                     return inner.index, name, SiteKey(kind="param", scope=inner.index, position=None, name=name)
-            if name in self.tables.assigned[scope]:
+            if self.tables.has_field(scope, name):
                 return scope, name, SiteKey(kind="field", scope=scope, position=None, name=name)
             return None
         if kind == "param" and name in self.tables.scopes[scope].parameters:

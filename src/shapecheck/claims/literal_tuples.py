@@ -35,6 +35,14 @@ def is_listed(code: ast.AST, count: int) -> bool:
     return all(isinstance(element, ast.Constant) or dotted_name(element) is not None for element in value.elts)
 
 
+def lists_numbers(code: ast.AST, count: int) -> bool:
+    """Whether the value is just so many numbers, more than one: `limits = (0.0, 1.0)`, which has one axis at most."""
+    value = getattr(code, "value", code)
+    elements = value.elts if isinstance(value, ast.Tuple | ast.List) else []
+    plain = (each.operand if isinstance(each, ast.UnaryOp) else each for each in elements)
+    return len(elements) == count > 1 and all(isinstance(each, ast.Constant) for each in plain)
+
+
 def has_entries(code: ast.AST, names: Sequence[str]) -> bool:
     """Whether the value is a dict, or made by a call with keywords, of which all these names are keys."""
     value = getattr(code, "value", code)

@@ -108,6 +108,11 @@ class Tables:
         )
         return found is not None and (found.node.lineno, found.node.col_offset) < end
 
+    def has_field(self, scope: int, name: str) -> bool:
+        """Whether the body of a class declares or assigns a field, or its constructor sets it."""
+        makers = (s.index for s in self.scopes[scope + 1 :] if s.parent == scope and s.qualname.endswith(".__init__"))
+        return name in self.assigned[scope] or any(f"self.{name}" in self.assigned[maker] for maker in makers)
+
     def function_scope(self, scope: int) -> int:
         """The nearest function or module: a class body runs in the scope around it."""
         while self.scopes[scope].kind == "class":

@@ -20,6 +20,7 @@ from shapecheck.syntax.functions_by_position import Function, functions_by_posit
 _WORD = re.compile(r"[^\W\d]\w*")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _ENDS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
+_UPDATES = frozenset({"set", "add", "subtract", "multiply", "mul", "divide", "power", "min", "max", "apply"})
 _BLOCKS = (ast.If, ast.While, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith, ast.Match, ast.Try)
 
 
@@ -166,7 +167,24 @@ def _heads(block: ast.AST) -> Iterator[ast.AST]:
 
 
 def _names(*nodes: ast.AST) -> set[str]:
-    return {each.id for node in nodes for each in ast.walk(node) if isinstance(each, ast.Name)}
+    """The variables in some code, without those of what is written into an array: `x.at[i].set(y)` is as x is."""
+    found, todo = set[str](), [*nodes]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Name):
+            found.add(node.id)
+        array = _array_of_update(node)
+        todo += [array] if array is not None else ast.iter_child_nodes(node)
+    return found
+
+
+def _array_of_update(node: ast.AST) -> ast.expr | None:
+    """The array of which a call gives a changed copy."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr not in _UPDATES:
+        return None
+    items = node.func.value
+    at = items.value if isinstance(items, ast.Subscript) else None
+    return at.value if isinstance(at, ast.Attribute) and at.attr == "at" else None
 
 
 def _names_of_parameters(function: ast.AST) -> set[str]:

@@ -117,7 +117,8 @@ class ClaimFollower:
     def _with_ranks_kept(self, view: _View) -> _View | None:
         """The same with all numbers of axes chosen as they are: all claims hold with them, so they are no guess."""
         options = view.outcome.bound_call.options.others if view.outcome.bound_call is not None else {}
-        kept = tuple((key, axes_text(usual_axes(options[key]))) for key in options if is_rank_key(key))
+        usual = ((key, usual_axes(options[key])) for key in options if is_rank_key(key))
+        kept = tuple((key, axes_text(axes)) for key, axes in usual if axes >= 0)
         kept = tuple(each for each in kept if each[0] not in dict(view.outcome.trial.choices))
         if not kept:
             return None

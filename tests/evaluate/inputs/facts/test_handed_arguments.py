@@ -70,7 +70,7 @@ def in_axes(w, xs):
     return jax.vmap(score, in_axes=(None, 0))(w, xs).sum()  # shape: (n,)  ~SC201
 
 def hidden(score, w, xs):
-    return jax.vmap(score)(w, xs)  # (n,)  ~unreached
+    return jax.vmap(score)(w, xs)  # (n,)
 """,
 }
 

@@ -359,7 +359,7 @@ def advanced(dynamics, x, u, alpha):
     return x + alpha * dynamics(x, u)  # [n]
 
 def unsaid(dynamics, y):
-    # y: [k] ~unreached
+    # y: [k]
     return dynamics(y, y)  # [k] ~unreached
 """,
     # a method of the same instance begins what others take: by its name, or by what it says that it gives

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from shapecheck.evaluate.framework_protocol import modules_in, pytree_classes
 from shapecheck.evaluate.inputs.facts.runtime_annotations import annotation_of_field, array_type
+from shapecheck.evaluate.probes.attribute_access import read_attribute
 from shapecheck.shapes import NamedDim, SpecError, is_variadic, parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
@@ -13,12 +14,13 @@ Describe = Callable[[object], Mapping[str, ParameterSpec]]
 
 
 def field_sizes(model: object, describe: Describe) -> dict[str, int]:
-    """Those of a module and of the modules that it holds: of a name the size that it has wherever it stands.
+    """Those of an instance and of the modules that it holds: of a name the size that it has wherever it stands.
 
     What the outer ones say comes first.
     """
     found: dict[str, int] = {}
-    for _, module in modules_in(model, "", pytree_classes()):
+    own_class = (type(model),) if hasattr(model, "__dict__") else ()
+    for _, module in modules_in(model, "", (*pytree_classes(), *own_class)):
         own: dict[str, set[int]] = {}
         for name, size in _named_axes(module, describe):
             own.setdefault(name, set()).add(size)
@@ -41,7 +43,7 @@ def _named_axes(module: object, describe: Describe) -> Iterator[tuple[str, int]]
     described = describe(type(module))
     fields = module._asdict() if isinstance(module, tuple) and hasattr(module, "_asdict") else vars(module)
     for field, value in fields.items():
-        shape = getattr(value, "shape", None)
+        shape = read_attribute(value, "shape")
         if not isinstance(shape, tuple):
             continue
         array = array_type(annotation_of_field(type(module), field))

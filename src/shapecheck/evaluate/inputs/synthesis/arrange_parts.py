@@ -30,6 +30,8 @@ def arrange_parts(name: str, made: Mapping[tuple[Key, ...], object]) -> object:
     raise CannotSynthesiseError(f"`{name}` is taken apart in different ways")
 
 
-def _give(value: object, *_: object, **__: object) -> object:
+def _give(value: object, *args: object, **kwargs: object) -> object:
     """What a made-up function gives, whatever it is given: one array of zeros for each that is described."""
+    if callable(value):  # which depends on what it is given
+        return value(*args, **kwargs)
     return jax.tree_util.tree_map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype) if is_array(leaf) else leaf, value)

@@ -36,6 +36,7 @@ from shapecheck.evaluate.inputs.synthesis.made_integers import IntegerChoices
 from shapecheck.evaluate.inputs.trials.abstract_call import (
     LazyCall,
     activation,
+    alike,
     embed_numbers,
     initialise,
     reduction,
@@ -49,7 +50,7 @@ from shapecheck.shapes import parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
 _STAND_INS = (
-    ("keeps shapes", activation),
+    ("keeps shapes", alike),
     ("reduces an axis", reduction),
     ("adds an axis", embed_numbers),
     (KEEPS_NO_AXIS, total),
@@ -201,7 +202,10 @@ class ValueSynthesis:
             return activation
         if name_hints.is_initializer(name):
             return initialise
-        # What it does to shapes is made up: what follows from it proves nothing against a claim.
+        return self.stand_in(name)
+
+    def stand_in(self, name: str) -> Callable[..., object]:
+        """A function of which nothing is said: what follows from what it does to shapes proves nothing."""
         what, function = _STAND_INS[self.integers.invention]
         self.invent("value", name, f"{MADE_FUNCTION} {what}")
         return function

@@ -17,8 +17,13 @@ _FEATURES = 7
 
 
 def activation(x: object, *args: object, **kwargs: object) -> object:
-    """What stands in for a callable: it keeps shapes, and takes whatever it is given."""
+    """What stands in for an activation: it keeps shapes, and takes whatever it is given."""
     return jnp.tanh(x) if is_array(x) and jnp.issubdtype(x.dtype, jnp.inexact) else x
+
+
+def alike(*args: object, **kwargs: object) -> object:
+    """What stands in for a callable: it keeps the shapes of its main argument."""
+    return jax.tree_util.tree_map(activation, _main(args, kwargs))
 
 
 def initialise(*args: object, **kwargs: object) -> object:
@@ -28,18 +33,36 @@ def initialise(*args: object, **kwargs: object) -> object:
     return jnp.zeros(tuple(shape))
 
 
-def reduction(x: object, *args: object, **kwargs: object) -> object:
+def _main(args: Sequence[object], kwargs: Mapping[str, object]) -> object:
+    """The first argument that has arrays with axes, and no keys: a time, or another number, may stand before it."""
+    given = [*args, *kwargs.values()]
+    leaves = ((each, jax.tree_util.tree_leaves(each)) for each in given)
+    main = (
+        each for each, inside in leaves if any(is_array(leaf) and leaf.ndim and not _is_key(leaf) for leaf in inside)
+    )
+    return next(main, next(iter(given), None))
+
+
+def _is_key(array: Any) -> bool:
+    return bool(jnp.issubdtype(array.dtype, jax.dtypes.prng_key))
+
+
+def reduction(*args: object, **kwargs: object) -> object:
     """What stands in for a callable in another invention: it takes the last axis away."""
-    return jnp.sum(x, axis=-1) if is_array(x) and x.ndim else x
+    return jax.tree_util.tree_map(lambda x: jnp.sum(x, axis=-1) if is_array(x) and x.ndim else x, _main(args, kwargs))
 
 
-def total(x: object, *args: object, **kwargs: object) -> object:
+def total(*args: object, **kwargs: object) -> object:
     """What stands in for a callable in a further invention: nothing is left of the axes that it is given."""
-    return jnp.sum(x) if is_array(x) else x
+    return jax.tree_util.tree_map(lambda x: jnp.sum(x) if is_array(x) else x, _main(args, kwargs))
 
 
-def embed_numbers(x: object, *args: object, **kwargs: object) -> object:
+def embed_numbers(*args: object, **kwargs: object) -> object:
     """What stands in for a callable in one more invention: it gives each number an axis of features."""
+    return jax.tree_util.tree_map(_with_features, _main(args, kwargs))
+
+
+def _with_features(x: Any) -> object:
     if not is_array(x):
         return x
     kind = x.dtype if jnp.issubdtype(x.dtype, jnp.inexact) else jnp.float32

@@ -247,7 +247,7 @@ def axes_text(count: int) -> str:
 
 
 def usual_axes(others: Sequence[str]) -> int:
-    """The number of axes that an array has for which these may be chosen instead."""
+    """The number of axes that an array has for which these may be chosen instead; -1 if those of another array."""
     counts = [int(each.split()[0]) for each in others]
     gaps = [count + 1 for count, after in itertools.pairwise(counts) if after != count + 1]
     return gaps[0] if gaps else counts[0] - 1 if counts[-1] == _MOST_AXES else counts[-1] + 1
