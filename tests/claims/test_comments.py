@@ -153,6 +153,7 @@ NOTHING = [
     "values between [lo, hi]",
     "(b, t) + offsets.shape",
     "(n, k) @ (k, m)",
+    "(q, n) < (q, r)",
     "(b, t) -> flattened",
     "B x T",
     "hello, world",

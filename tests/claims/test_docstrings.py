@@ -543,3 +543,33 @@ def test_behind_the_word_tuple_a_bracket_lists_its_elements(read, description, e
 def test_a_sentence_may_tell_the_shape_of_what_it_takes(read, summary, expected) -> None:
     claims = read(f'def f(images, logits, labels, mask):\n    """{summary}"""\n    return g(images)\n').claims
     assert [f"{c.target}: {c.spec}" for c in claims] == expected
+
+
+ALTERNATIVES = """
+def nearest(points, query, r, k):
+    '''Find.
+
+    Args:
+        points: (n, d) points
+        query: (d,) or (q, d) points
+        r: (float) (k,) or (q, k) radii
+
+    Returns:
+        neighbors: (k,) or (q, k) Indices of the k nearest.
+        distances: (k,) or (q, k) Distances to them.
+    '''
+    return neighbors, distances
+"""
+
+
+def test_each_of_several_results_has_alternatives_of_its_own(read) -> None:
+    claims = read(ALTERNATIVES).claims
+    groups = {claim.group for claim in claims if claim.target == "the returned value"}
+    assert [(c.target, c.select, c.spec) for c in claims if c.group in groups] == [
+        ("the returned value", (0,), "k"),
+        ("the returned value", (0,), "q k"),
+        ("the returned value", (1,), "k"),
+        ("the returned value", (1,), "q k"),
+    ]
+    assert len(groups - {None}) == 2
+    assert {claim.target for claim in claims if claim.or_number} == {"r"}

@@ -22,6 +22,7 @@ from shapecheck.model import (
     TreeValue,
     Value,
 )
+from shapecheck.verdicts import judge as judging
 from shapecheck.verdicts.claim_outcome import dtype_fits
 from shapecheck.verdicts.judge import judge
 
@@ -958,3 +959,45 @@ def test_an_equation_excuses_only_what_would_hold_with_it() -> None:
     for size, ended in (("12", "unknown"), ("3", "bad dim")):
         found = read(text, [('x Float[Array, "D"]', array("3")), ("a (F,)", array("7")), ("b (F,)", array(size))])
         assert found["b (F,)"] == ended
+
+
+def test_what_cannot_be_judged_takes_nothing_from_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "def f(x):\n    y = x  # (2, n)\n    return y\n\ndef g(x):\n    y = x.T  # (3, n)\n    return y\n"
+    module = claims.read_module("m.py", text.encode())
+
+    def run(index: int, *shape: str) -> Evaluation:
+        site = module.claims[index].sites[0]
+        observed = (Observation(site, array(*shape)),)
+        return evaluation_of(
+            Call(path="m.py", scope=module.sites[site].scope, number=1, parent=None, observations=observed)
+        )
+
+    usual = judging.evaluate
+
+    def evaluate(modules: Mapping[str, Module], evaluation: Evaluation) -> object:
+        if evaluation.calls[0].scope == module.claims[0].scope:
+            raise RuntimeError("ours")
+        return usual(modules, evaluation)
+
+    monkeypatch.setattr(judging, "evaluate", evaluate)
+    verdicts = judge({"m.py": module}, [[run(0, "2", "5")], [run(1, "4", "5")]])
+    assert [bug.rstrip().endswith("RuntimeError: ours") for bug in verdicts.bugs] == [True]
+    assert verdicts.unknown == {("m.py", 0): judging.BUG}
+    assert verdicts.bad.keys() == {("m.py", 1)}
+
+
+def test_an_entry_without_arrays_says_nothing_of_a_claim() -> None:
+    text = "def f(x):\n    state = g(x)  # loss: (n,)\n    return state\n"
+    module = claims.read_module("m.py", text.encode())
+    holder = TreeValue("dict", "dict", ("loss", "w"), (OtherValue("float"), array("3")))
+    site = module.claims[0].sites[0]
+    call = Call(
+        path="m.py",
+        scope=module.sites[site].scope,
+        number=1,
+        parent=None,
+        observations=(Observation(site, holder),),
+    )
+    verdicts = judge({"m.py": module}, [[evaluation_of(call)]])
+    assert not verdicts.bugs
+    assert "without an array 'loss'" in verdicts.unknown["m.py", 0]

@@ -176,7 +176,10 @@ class _Open:
             hedged=self.lead.hedged
             or is_conditional(tail)
             # `(H, W) indices`: so many, or pairs
-            or (not (marked or brackets[0].dtype) and follows_badly(tail, len(brackets[-1].spec.dims)))
+            or (
+                not (marked or brackets[0].dtype)
+                and follows_badly(tail, len(brackets[-1].spec.dims), described=described)
+            )
             or (self.lead.changed and changes_again(tail))  # the statement may do both
             or (not marked and may_list_pieces(tail))
             or (not marked and any(each.ambiguous for each in brackets)),
@@ -227,7 +230,7 @@ def _is_shape(item: _BracketItem, segment: Segment, known: Container[str], descr
     if bracket.negative or any(isinstance(dim, FixedDim) and dim.size == 0 for dim in spec.dims):
         return False
     are_sizes = all(name in known or name.isupper() for name in spec.names())
-    if follows_badly(segment.tail, len(spec.dims), sizes=are_sizes):
+    if follows_badly(segment.tail, len(spec.dims), sizes=are_sizes, described=described):
         return False
     if len(spec.dims) > 1 and all(map(is_variadic, spec.dims)):
         return False

@@ -49,6 +49,7 @@ _CONTAINER = re.compile(
 _OR_BEFORE = re.compile(r"(?:^|[\s(,.;])or\s+(?:\w+\s+){0,4}$", re.IGNORECASE)
 # What the text calls a part, if it says of it more than its shape: `- mean: array of shape (b,)`.
 _ENTRY = re.compile(r"(?:^|[\n,;{(]|[-*+]\s)\s*[`'\"]*([A-Za-z_]\w*)[`'\"]*\s*:\s[^:\n]*$")
+_EXPLAINS = re.compile(r"[`'\"\s]*[,:;]?\s*(?:where|with|whose|(?:in|of) which)\b", re.IGNORECASE)
 _ELEMENTS = re.compile(r"\(\s*`*[A-Za-z_]\w*`*\s*(?:,\s*`*[A-Za-z_]\w*`*\s*)+\)")
 _AND = re.compile(r"\band\b", re.IGNORECASE)
 # A shape in a bracket behind the name of something, in the middle of a sentence.
@@ -143,7 +144,8 @@ class DescribedShape:
     """A shape that a description states; `leaves`: of each array in a container.
 
     `part` is what the description calls the part of the value that it means, `result` its place among several results;
-    `apart`: others are of other parts; `unmarked`: nothing calls it a shape but its place.
+    `apart`: others are of other parts; `unmarked`: nothing calls it a shape but its place; `or_number`: a number may
+    stand for it.
     """
 
     bracket: Bracket
@@ -153,6 +155,7 @@ class DescribedShape:
     apart: bool = False
     result: int | None = None
     unmarked: bool = False
+    or_number: bool = False
 
 
 def read_shapes(
@@ -341,9 +344,12 @@ def _in_order(
     found: list[DescribedShape] = []
     for index, (start, end) in enumerate(itertools.pairwise([*entries, len(text)])):
         inside = [each for each in plain if start <= each.shapes[0].start < end]
-        if len(inside) == 1 and len(inside[0].shapes) == 1 and not _SPOILERS.search(text, start, end):
-            bracket = inside[0].shapes[0]
-            found.append(DescribedShape(bracket, sure=True, leaves=False, apart=True, result=index, unmarked=True))
+        is_one = len(inside) == 1 and (len(inside[0].shapes) == 1 or inside[0].alternatives)
+        if is_one and not _SPOILERS.search(text, start, end):
+            found += (
+                DescribedShape(bracket, sure=True, leaves=False, apart=True, result=index, unmarked=True)
+                for bracket in inside[0].shapes
+            )
     return found
 
 
@@ -424,8 +430,9 @@ def _of_segments(
     ends = [0, *(segment.shapes[-1].end for segment in segments)]
     parts = [_part(text[end:], segment, end, elements) for segment, end in zip(segments, ends, strict=False)]
     if len(segments) > 1 and all(parts) and len({*parts}) == len(parts):
-        for segment, part in zip(segments, parts, strict=True):
-            for stated in _of_value(text, [segment], part, elements, is_return=is_return):
+        for segment, part, end in zip(segments, parts, ends, strict=False):
+            own = " " * end + text[end:]  # what the parts before may be is no matter
+            for stated in _of_value(own, [segment], part, elements, is_return=is_return):
                 yield replace(stated, apart=True)
     elif len(segments) > 1 and any(_is_entry(text, part) for part in parts if part):
         for segment, part in zip(segments, parts, strict=True):
@@ -502,8 +509,17 @@ def gives_else(text: str, parameters: Container[str]) -> bool:
 def list_elements(text: str) -> list[str]:
     """The elements of a tuple that the description itself lists: `(log_probs, cache), where ...`."""
     shapes = {bracket.start for segment in read_comment(text) if _is_marked(segment) for bracket in segment.shapes}
-    match = next((match for match in _ELEMENTS.finditer(text) if match.start() not in shapes), None)
+    lists = (match for match in _ELEMENTS.finditer(text) if match.start() not in shapes)
+    match = next((each for each in lists if not _is_shape_of_entry(text, each)), None)
     return _NAME.findall(match.group()) if match is not None else []
+
+
+def _is_shape_of_entry(text: str, listed: re.Match[str]) -> bool:
+    """Whether a list stands where an entry of several has its shape: `indices: (q, k) of the nearest`."""
+    before = text[: listed.start()].rstrip()
+    starts = {len(text[: each.end()].rstrip()) for each in _ENTRY_LINE.finditer(text)}
+    is_of_entry = len(before) in starts or _OR_BEFORE.search(text[: listed.start()]) is not None
+    return is_of_entry and _EXPLAINS.match(text, listed.end()) is None
 
 
 def _of_value(

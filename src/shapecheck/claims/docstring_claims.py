@@ -25,7 +25,7 @@ from shapecheck.claims.described_shapes import (
     shape_of_summary,
 )
 from shapecheck.claims.docstring_sections import Item, Line, read_items, without_markup
-from shapecheck.claims.unmarked_shapes import takes_no_array
+from shapecheck.claims.unmarked_shapes import admits_number, takes_no_array
 from shapecheck.claims.value_hints import MAY_LIST_TEXTS, MAY_SAY_TYPE, texts_of, type_of
 from shapecheck.model import Claim, DocstringHint, Selector, Span, entry_selector
 from shapecheck.shapes import print_spec
@@ -245,8 +245,10 @@ class DocstringReader:
             if annotation is not None and is_plain_type(annotation):
                 # "num_classes: also controls the output of shape (num_classes,)" tells of something else.
                 shapes = [each for each in shapes if name not in each.bracket.spec.names()]
-            group = self.new_group() if len(shapes) > 1 and not shapes[0].apart else None
-            for each in shapes:
+            groups = self._groups_of_alternatives(shapes)
+            if place.kind == "param" and shapes and admits_number(text.text[: shapes[0].bracket.start], annotation):
+                shapes = [replace(each, or_number=True) for each in shapes]
+            for each, group in zip(shapes, groups, strict=True):
                 if each.result is not None:
                     yield self._claim(text, each, owner, name, place, (each.result, *select), group)
                 elif each.part in elements:
@@ -255,6 +257,12 @@ class DocstringReader:
                 else:
                     own = replace(each, part="" if each.part == name else each.part)
                     yield self._claim(text, own, owner, name, place, select, group)
+
+    def _groups_of_alternatives(self, shapes: Sequence[DescribedShape]) -> list[int | None]:
+        """For each shape the group of those that the same value may have: all, or those of one part or result."""
+        values = [(each.result, each.part) if each.apart else () for each in shapes]
+        groups = {value: self.new_group() for value in dict.fromkeys(values) if values.count(value) > 1}
+        return [groups.get(value) for value in values]
 
     def _place(
         self, scope: int, node: Function | ast.ClassDef, kind: str, name: str
@@ -310,6 +318,7 @@ class DocstringReader:
             part=shape.part,
             loose=not (shape.sure and names),
             each=shape.leaves,  # what is called a list may be an array
+            or_number=shape.or_number,
         )
 
 

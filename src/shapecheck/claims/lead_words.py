@@ -303,7 +303,23 @@ class _LeadReader:
             return "or"
         if signs in (["="], ["=="]):
             return "="
-        if len(signs) == 1 and signs[0] in {"x", "@", "*", "+", "-", "×", "·", "⊗"}:
+        if len(signs) == 1 and signs[0] in {
+            "x",
+            "@",
+            "*",
+            "+",
+            "-",
+            "×",
+            "·",
+            "⊗",
+            "<",
+            ">",
+            "<=",
+            ">=",
+            "≤",
+            "≥",
+            "!=",
+        }:
             return "op"
         return "prose"
 
@@ -319,18 +335,18 @@ def spoils(text: str) -> bool:
     return match is not None and match.group(1).lower() in _NOT_BEFORE | {"the", "a", "and", "or", "with", "for"}
 
 
-def follows_badly(text: str, axes: int, *, sizes: bool = False) -> bool:
+def follows_badly(text: str, axes: int, *, sizes: bool = False, described: bool = False) -> bool:
     """Whether the first word behind a bracket of so many names says that it was no shape: `(i, j) pairs`.
 
-    Where its names are those of `sizes`, as N and M are, there may be so many indices, and in `(n,) index of the child`
-    each item is one. The keys of attention have shapes, `(s, h, d) keys`; those of a dict are hardly listed three at a
-    time.
+    Where its names are those of `sizes`, as N and M are, there may be so many indices; in `(n,) index of the child`
+    each item is one, and so it is wherever a value is `described`. The keys of attention have shapes, `(s, h, d) keys`;
+    those of a dict are hardly listed three at a time.
     """
     match = _FIRST_WORD.match(text)
     word = match.group(1).lower() if match is not None else ""
     if word == "keys" and (sizes or axes > _PAIR):
         return False
-    if axes == 1 and _OF_WHICH.match(text):
+    if (axes == 1 or described) and _OF_WHICH.match(text):
         return False
     return word in _NOT_AFTER and not (sizes and word == "indices")
 

@@ -14,6 +14,7 @@ from shapecheck.claims.axis_words import is_dim_word, strength, words
 from shapecheck.claims.brackets import Bracket
 from shapecheck.claims.comment_text import Segment, lone_capital
 from shapecheck.shapes import AnyDims, FixedDim, SymbolicDim, comment_dtype
+from shapecheck.syntax.scopes import dotted_name
 
 _ARRAYS = words(
     """
@@ -46,6 +47,8 @@ _TUPLE_NAMES = re.compile(
     r"(?:^|_)(?:sizes?|shapes?|strides?|padding|pad|resolution|dims|dimensions|axes|axis|ranges?|bounds?|limits?|lims?"
     r"|dilations?|interval|figsize|args|kwargs|fn|spec|specs|order|layout|pspec|hw)$"
 )
+_NUMBERS = frozenset({"float", "int", "complex"})
+_NUMBER_BEFORE = re.compile(r"(?:^|[:(])\s*(?:float|int|scalar|number)\)?(?:\s+or)?\s+[`'\"]*$")
 _COORDINATES = words("x y z u v w i j")
 _UNIT_BEFORE = re.compile(r"\b(?:in|units?|(?<!array )(?<!tensor )(?<!matrix )of|from|to|between|by)\s+[`'\"]*$")
 _FLOAT = re.compile(r"b?fp?\d+")
@@ -122,6 +125,16 @@ def takes_no_array(name: str, description: str, annotation: ast.expr | None) -> 
     types = [slot.group()] if slot is not None else []
     types += [ast.unparse(annotation)] if annotation is not None else []
     return any(_NO_ARRAY.search(each) and not _SOME_ARRAY.search(each) for each in types)
+
+
+def admits_number(before: str, annotation: ast.expr | None) -> bool:
+    """Whether one number may be given in place of an array, by what stands in front of its shape or by its type.
+
+    `r: (float) (n,) radii`, or `r: float | jax.Array`.
+    """
+    members = [part for each in ast.walk(annotation) if (part := dotted_name(each))] if annotation is not None else []
+    is_union = len(members) > 1 and not _NUMBERS.isdisjoint(members)
+    return is_union or _NUMBER_BEFORE.search(before) is not None
 
 
 def may_be_shape(bracket: Bracket, known: Container[str]) -> bool:

@@ -253,7 +253,7 @@ def report(
     if config.baseline is not None:
         kept, baselined = baseline.filter(kept, sources, config.baseline)
     hint = ""
-    if share is None and summary.total > 0 and summary.verified == 0 and not evaluated.bugs:
+    if share is None and summary.total > 0 and summary.verified == 0 and not (evaluated.bugs or verdicts.bugs):
         late = evaluated.cut or any(trouble.reason == CUT for trouble in evaluated.troubles)
         hint = _MORE_TIME if late else remedy(modules, judgement.troubles, evaluated.python)
     return Report(
@@ -279,7 +279,7 @@ def report(
             *(locked.broken if locked is not None else ()),
             *evaluated.failures,
         ),
-        bugs=tuple(evaluated.bugs),
+        bugs=(*evaluated.bugs, *verdicts.bugs),
         unread=unread,
         resting=counted.resting,
         loose=counted.loose,

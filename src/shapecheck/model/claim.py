@@ -144,7 +144,8 @@ class Claim:
     never reported, unless the user asks. `readings` are what the same text may mean besides `spec`: the claim
     holds of an array if any of them does. `part` is the word that the text has for what it describes, no
     variable: the entry of that name, should the value have entries (`a|b` for several). `by_alias` tells that the
-    shape stands in an alias, which knows nothing of the function where it is used.
+    shape stands in an alias, which knows nothing of the function where it is used, `or_number` that in place of the
+    array one number may be given.
     """
 
     path: str
@@ -167,6 +168,7 @@ class Claim:
     part: str = ""
     each: bool = False  # one shape for a tuple target or a list: that of the whole value, or else of each element
     by_alias: bool = False
+    or_number: bool = False
 
 
 @dataclass(frozen=True)

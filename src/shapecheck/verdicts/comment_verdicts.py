@@ -163,6 +163,7 @@ def _with_one_layout(reader: CallReader, claims: Mapping[int, Claim], first: Cla
     return first
 
 
+ONE_NUMBER = "it was seen as one number alone, which may stand for the array"
 _PRODUCT = re.compile(r"\w\)?\s+[x×]\s+\(?\w")
 
 
@@ -430,6 +431,8 @@ class CommentJudge:
             readings = select_described(claim, observation.value)
         except NoArrayError as nothing:
             return str(nothing)
+        if claim.or_number and not any(part.value.shape for parts in readings for part in parts):
+            return ONE_NUMBER
         first: Mismatch | None = None
         for spec, parts in itertools.product(self.reader.specs(claim), readings):
             problems = (self._part(claim, spec, part, observation.names, turn) for part in parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import traceback
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,6 +39,7 @@ SOME_SIZES = "it holds for some sizes and fails for others: for {holds}, but not
 SOME_VALUES = "it holds on one path, and fails on {fails}, which nothing says is taken"
 OTHER_INTEGERS = "nothing says whether {size} follows from other integers, as the size that it is held against does"
 OTHER_WORDS = "its names are others than those of the argument, and nothing says whether that has an axis of {size}"
+BUG = "judging it met a bug in shapecheck, which is shown at the end"
 COUNTED_AXES = "an integer counts its axes, and was chosen for the run"
 SOME_INTEGERS = "it holds for some integers of its constructor, and fails for others"
 UP_TO = "it holds for {name} up to the length of an array that was made up, and nothing says that there may be more"
@@ -81,6 +83,7 @@ class Verdicts:
     rests_on: dict[ClaimKey, tuple[Assumption, ...]] = field(default_factory=dict)  # the strongest run that verifies it
     shown_by: dict[ClaimKey, ClaimInCall] = field(default_factory=dict)  # where a good one was seen, best for all sizes
     explained: list[Evaluation] = field(default_factory=list)  # what failed untied, for a relation that claims write
+    bugs: list[str] = field(default_factory=list)  # tracebacks of ours, where the others were judged all the same
 
 
 def judge(modules: Mapping[str, Module], runs: Iterable[Sequence[Evaluation]]) -> Verdicts:
@@ -91,7 +94,11 @@ def judge(modules: Mapping[str, Module], runs: Iterable[Sequence[Evaluation]]) -
     """
     verdicts = Verdicts()
     for evaluations in runs:
-        _entry(modules, evaluations, verdicts)
+        try:
+            _entry(modules, evaluations, verdicts)
+        except Exception:
+            verdicts.bugs.append(traceback.format_exc())
+            verdicts.unknown.update((key, BUG) for key in _claims_of(modules, evaluations) - verdicts.good)
     for key in verdicts.bad:
         verdicts.good.discard(key)
         verdicts.for_all_sizes.discard(key)
@@ -100,6 +107,17 @@ def judge(modules: Mapping[str, Module], runs: Iterable[Sequence[Evaluation]]) -
     for key in verdicts.firm | verdicts.bad.keys():
         verdicts.loose.pop(key, None)
     return verdicts
+
+
+def _claims_of(modules: Mapping[str, Module], evaluations: Sequence[Evaluation]) -> set[ClaimKey]:
+    """The claims in the functions that these ran through."""
+    called = {(call.path, call.scope) for each in evaluations for call in each.calls}
+    return {
+        (path, index)
+        for path in {path for path, _ in called}
+        for index, claim in enumerate(modules[path].claims)
+        if (path, claim.scope) in called
+    }
 
 
 def _require_all_paths(key: ClaimKey, module: Module, verdicts: Verdicts) -> None:

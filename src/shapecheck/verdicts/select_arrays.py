@@ -174,10 +174,16 @@ def _one_of(value: Value, selector: str) -> Value:
 
 
 def _entries(value: Value, names: Sequence[str], leaves: list[SelectedArray]) -> list[list[SelectedArray]]:
-    """The arrays in the entries of these names; where there are none, any part may be meant."""
+    """The arrays in the entries of these names; where there are none, any part may be meant.
+
+    Raises NoArrayError where the entries hold no arrays.
+    """
     found = [list(_of_name(value, name)) for name in names]
     if all(len(each) == 1 for each in found):
-        return [[part for entries in found for entry in entries for part in _leaves(entry, "")]]
+        parts = [part for entries in found for entry in entries for part in _leaves(entry, "")]
+        if not parts:
+            raise NoArrayError(f"the value is {_kind(value)}, without an array {names[0]!r}")
+        return [parts]
     candidates = [list(_leaves(entry, "")) for entries in found for entry in entries]
     return [each for each in candidates if each] or [leaves, *([leaf] for leaf in leaves)]
 
