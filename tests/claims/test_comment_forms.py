@@ -63,7 +63,17 @@ def test_a_label_says_that_a_literal_is_a_shape(described: Describe) -> None:
     ("comment", "expected"),
     [
         ("# image: (784,), t: ()", ["[784]: param image", "[]: param t"]),
-        ("# image: (784,), of digits", []),
+        ("# image: (784,), of digits", ["[784]: param image"]),
+        ("# image: (784) digits", []),
+        ("# image: [784], t: []", ["[784]: param image"]),
+        (
+            "# image: (n, d) pixels, t: (d,) int steps; returns: (n,)",
+            [
+                "[n d]: param image",
+                "[d]: param t",
+                "[n]: param returns",
+            ],
+        ),
         ("# image: (0, 1)", []),
         ("# pool_size: (2, 2)", []),  # its values
         ("# scale: (2,)", []),  # these too: it has a number by default

@@ -527,6 +527,8 @@ def test_behind_the_word_tuple_a_bracket_lists_its_elements(read, description, e
         ("Blur images (logits, labels).", []),
         ("Blur frames (b, h, w).", []),
         ("The loss of pairs: (b, c).", []),
+        ("Weighted sum of images [n x d] with labels [n].", ["images: n d", "labels: n"]),
+        ("Takes images of shape (n, d) and returns the norms of shape (d,).", ["images: n d", "the returned value: d"]),
         ("Gradient of the loss; logits: [n_x].", ["logits: n_x"]),
         ("The loss of any pytree; logits of shape (b, c).", ["logits: b c"]),
         ("Gradient of the loss; logits: [0, 1].", []),

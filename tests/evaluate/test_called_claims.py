@@ -31,6 +31,35 @@ def rollout(x0, us):
     _, xs = jax.lax.scan(step, x0, us)
     return jnp.concatenate([x0[None], xs])  # [T, n_x]  ~SC201
 """,
+    # sizes that run all the same are as the called function says, too; so are those of its integers
+    "unlike.py": """
+def shifted(x, u):
+    # x: (2 * n,), u: (n,)
+    n = u.shape[0]
+    return jnp.concatenate([x[n:], u])  # (2 * n,)
+
+def moved(x, u):
+    # x: (n_x,), u: (n_u,)
+    return x + 0.1 * shifted(x, u)  # (n_x,)
+
+def unpack(theta, n_in, n_out):
+    # theta: (n_in * n_out + n_out,)
+    w = theta[: n_in * n_out].reshape(n_in, n_out)  # (n_in, n_out)
+    return w, theta[n_in * n_out :]  # (n_in, n_out), (n_out,)
+
+def predict(theta, x, n_out):
+    # theta: (n_params,), x: (N, n_in)
+    w, b = unpack(theta, x.shape[1], n_out)
+    return (x @ w + b).T  # (N, n_out)  ~SC201
+
+def cross(p, q):
+    # p: (3,), q: (3,)
+    return jnp.cross(p, q)  # (3,)
+
+def crosses(x, y):
+    # x: (n, d), y: (n, d)
+    return jax.vmap(cross)(x, y)  # (n, d)
+""",
     # no relation lets this run: who calls it is wrong
     "wrong.py": """
 def step(x, u):

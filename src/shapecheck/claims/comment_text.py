@@ -205,10 +205,10 @@ def _may_be_values(segment: Segment) -> bool:
         len(segment.shapes) == len(segment.labels) == 1
         and segment.colon
         and not (segment.prose or segment.explicit or segment.generic or segment.hedged)
-        and shape.text.startswith("(")
-        and (shape.is_list or not shape.spec.dims)
+        and (shape.is_list or not shape.spec.dims or shape.text.startswith("["))
+        and (shape.text.startswith("(") or len(shape.spec.dims) == 1)
         and all(isinstance(dim, FixedDim) and dim.size > 0 for dim in shape.spec.dims)
-        and not _goes_on(segment.tail)
+        and (shape.trailing_comma or not _goes_on(segment.tail))
     )
 
 

@@ -79,6 +79,7 @@ _DIRECTLY = re.compile(
 _IS_CLASS = re.compile("[A-Z][a-z]")
 # "Cut images of shape (b, h, w, 3) into patches": what is cut is the argument, what is made is none.
 _OBJECT = re.compile(r"(?:^|[\s(`'\"*])(?P<name>[A-Za-z_]\w*)[`'\"*]*\s+(?:of|with|having)\s+(?:the\s+)?$")
+_TAKES = re.compile(r"\W*(?:takes?|accepts?)\b", re.IGNORECASE)  # the function itself, and no argument of it
 _INTO = re.compile(r"\s+(?:in)?to\b")
 _MAKES = re.compile(
     r"\b(?:creat|mak|build|comput|calculat|generat|get|produc|giv|output|construct|draw|sampl|evaluat|estimat|predict"
@@ -232,7 +233,9 @@ def named_shapes(text: str, names: Container[str], known: Container[str]) -> Ite
 
     Or "x and y are (batch, time)", whose names are all `known`, or such as axes have.
     """
-    for segment in read_comment(text, known, described=True):
+    every = read_comment(text, known, described=True)
+    for segment in every:
+        beside = {name for each in every if each is not segment for name in each.names}
         listed = None if _is_marked(segment) else _LISTED.search(text[: segment.shapes[0].start])
         subjects = _NAME.findall(_AND.sub(",", listed["names"])) if listed is not None else []
         if not _is_marked(segment) and (entry := _IN_A_ROW.search(text[: segment.shapes[0].start])) is not None:
@@ -242,7 +245,7 @@ def named_shapes(text: str, names: Container[str], known: Container[str]) -> Ite
         )
         if directly is not None and not any(each in names or _IS_CLASS.match(each) for each in segment.names):
             subjects = _NAME.findall(_AND.sub(",", directly["names"]))
-        if subjects and all(each in names for each in subjects) and is_listed_shape(segment, known):
+        if subjects and all(each in names for each in subjects) and is_listed_shape(segment, known, beside):
             yield from ((each, DescribedShape(segment.shapes[0], True, False, unmarked=True)) for each in subjects)
     segments = [segment for segment in read_comment(text) if _is_marked(segment)]
     for segment in segments:
@@ -254,6 +257,7 @@ def named_shapes(text: str, names: Container[str], known: Container[str]) -> Ite
             end = segment.shapes[-1].end
             head = text[:end] if _INTO.match(text, end) else text  # what becomes of it is no matter
             begin = head.rfind("; ", 0, subject.start("name")) + 1  # nor is what another clause tells of
+            begin = begin or (verb.end() if (verb := _TAKES.match(head)) is not None else 0)
             head = " " * begin + head[begin:]
             found = list(_of_value(head, [segment], "", (), is_return=False))
             yield from ((subject["name"], each) for each in found if not each.leaves)

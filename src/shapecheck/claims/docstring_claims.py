@@ -28,7 +28,7 @@ from shapecheck.claims.docstring_sections import Item, Line, read_items, without
 from shapecheck.claims.unmarked_shapes import admits_number, takes_no_array
 from shapecheck.claims.value_hints import MAY_LIST_TEXTS, MAY_SAY_TYPE, texts_of, type_of
 from shapecheck.model import Claim, DocstringHint, Selector, Span, entry_selector
-from shapecheck.shapes import print_spec
+from shapecheck.shapes import parse_spec, print_spec
 from shapecheck.syntax.scopes import Function, Tables, arguments, dotted_name, is_generator, returned_values
 from shapecheck.syntax.source_text import SourceText
 
@@ -59,7 +59,7 @@ class _Description:
 
 _IS_SHAPE = re.compile(r"(?:^|_)shapes?$", re.IGNORECASE)
 _GIVES = re.compile(r"\s*(?:Returns?|Gets?|Gives?)\s")
-_GIVES_THEN = re.compile(r"[.;)]\s+(?:Returns?|returns)[\s:]\s*")
+_GIVES_THEN = re.compile(r"[.;)]\s+(?:and\s+)?(?:Returns?|returns)[\s:]\s*")
 _RESULT_IS = re.compile(
     r"(?:^|[.;]\s+)\s*[Tt]he\s+(?:results?|outputs?|return(?:ed)?\s+values?|answer)\s+(?:is|are|has|have)\s+"
     r"(?=(?:of\s+)?(?:shape\s+)?[`\[(\w])"
@@ -128,10 +128,14 @@ class DocstringReader:
         items = self._items_of(scope, node, docstring)
         returned = sum(item.kind == "return" and item.style == "numpy" for item in items)
         *items, prose = items
+        said: set[str] = set()  # the names of dims that the parameters have here
         for item in items:
             text = _join_lines(item.lines)
             if _MAY_STATE.search(text.text) or lone_capital(text.text):
-                yield from self._of_item(scope, node, item, text, returned)
+                known = self.readable | said if item.kind == "return" else self.readable
+                claims = list(self._of_item(scope, node, item, text, returned, known))
+                said.update(name for claim in claims for name in parse_spec(claim.spec).names())
+                yield from claims
         says_result = isinstance(node, ast.ClassDef) or is_generator(node) or any(i.kind == "return" for i in items)
         for number, lines in enumerate(_paragraphs(prose.lines)):
             text = _join_lines(lines)
@@ -204,7 +208,13 @@ class DocstringReader:
         return result
 
     def _of_item(
-        self, scope: int, node: Function | ast.ClassDef, item: Item, text: _Description, returned: int
+        self,
+        scope: int,
+        node: Function | ast.ClassDef,
+        item: Item,
+        text: _Description,
+        returned: int,
+        known: Set[str],
     ) -> Iterator[Claim]:
         if item.style == "arrow" and _calls(node, item.names):
             return  # `f: (n,) -> (m,)` tells of what the function f takes and gives
@@ -213,7 +223,6 @@ class DocstringReader:
         names = _returned_names(node) if is_whole and isinstance(node, Function) else []
         elements = list_elements(text.text) or names
         count = _result_count(node) if is_whole and isinstance(node, Function) else 0
-        known = self.readable
         shapes = read_shapes(text.text, elements, is_return=is_return, known=known, count=count, returned=names)
         if is_return and gives_else(text.text, self.tables.scopes[scope].parameters):
             shapes = [replace(each, sure=False) for each in shapes]
@@ -229,7 +238,7 @@ class DocstringReader:
         else:
             found = [self._place(scope, node, item.kind, name) for name in item.names]
             places = [place for place in found if place is not None]
-        entries = [*entry_shapes(text.text, self.readable)]
+        entries = [*entry_shapes(text.text, known)]
         for owner, name, place in places:
             if entries:
                 outer = (item.place,) if is_return and returned > 1 else ()

@@ -31,7 +31,7 @@ _BULLET = re.compile(r"\s*[-*+]\s+")
 SHAPE_BEFORE_COLON = r"(?:`\w+`[ \t]*)?(?:`?\[[^\[\]\n]*\]`?[\w -]{0,20})?"
 _ITEM = re.compile(
     r"\s*(?:[-*+]\s+)?(?P<names>`?\*{0,2}[A-Za-z_]\w*`?(?:\s*,\s*`?\*{0,2}[A-Za-z_]\w*`?)*)"
-    rf"\s*(?=[:(]|(?<=\s){SHAPE_BEFORE_COLON}:)"
+    rf"\s*(?=[:(]|--\s|(?<=\s){SHAPE_BEFORE_COLON}:)"
 )
 _NUMPY_ITEM = re.compile(r"\s*(?P<names>\*{0,2}[A-Za-z_]\w*(?:\s*,\s*\*{0,2}[A-Za-z_]\w*)*)\s*(?::|$)")
 _SPHINX = re.compile(r"\s*:(?:param|parameter|arg|argument|type)\s+(?:(?P<type>[^:\n]*)\s)?\*{0,2}(?P<name>\w+)\s*:")

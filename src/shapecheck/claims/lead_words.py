@@ -182,6 +182,8 @@ class _LeadReader:
         if assigns and not self.first:  # in `x = (n, d) images, y = (n,)` one word belongs to what stands before
             self.tokens += labels[:-1]
             labels = labels[-1:]
+        elif colon and labels and not self.first:
+            labels = self._without_words_before(labels)
         is_part = self.tokens[-1:] == ["of"] and not _PARTS.isdisjoint(word.lower() for word in self.tokens[-2:-1])
         if labels and colon and self.tokens[-1:] == ["where"]:
             words.remove(self.tokens.pop())  # `where x has shape` hedges nothing
@@ -272,6 +274,14 @@ class _LeadReader:
             self.tokens += labels  # `W^T W: (m, m)` is about a product, and not about W
             return ()
         return tuple(labels)
+
+    def _without_words_before(self, labels: tuple[str, ...]) -> tuple[str, ...]:
+        """The labels without what is said of the bracket before: in `x: (n, d) images, y: (n,)` that of the images."""
+        if self.tokens[-1:] in ([","], [";"]):
+            del self.tokens[:-1]
+        elif len(labels) > 1 and all(token[0].isalpha() for token in self.tokens):
+            self.tokens, labels = [","], labels[1:]
+        return labels
 
     def _ends_in_operand(self) -> bool:
         """Whether the last token is an operator or an operand: then what stands behind it is an operand as well."""

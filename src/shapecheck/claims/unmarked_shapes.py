@@ -102,13 +102,19 @@ def _lists_components(lead: str, bracket: Bracket, known: Container[str]) -> boo
     return before[-1:] in (["vector"], ["vectors"]) and bracket.is_list and bool(bracket.spec.names()) and small
 
 
-def is_listed_shape(segment: Segment, known: Container[str]) -> bool:
-    """Whether what follows "x and y are" or "x:" is one shape, and no tuple of values; `x: [n_x]` is of one axis."""
+def is_listed_shape(segment: Segment, known: Container[str], beside: Container[str]) -> bool:
+    """Whether what follows "x and y are" or "x" is one shape, and no tuple of values.
+
+    So is the one axis of `x: [n_x]`, and that of `w [n]` where n is `beside` it, in another shape of the text.
+    """
     bracket = segment.shapes[0]
     return (
         not (segment.arrow or segment.hedged)
         and len(segment.shapes) == 1
-        and (bracket.is_list or (segment.colon and bracket.text.startswith("[")))
+        and (
+            bracket.is_list
+            or (bracket.text.startswith("[") and (segment.colon or all(name in beside for name in segment.names)))
+        )
         and may_be_shape(bracket, known)
     )
 
@@ -132,7 +138,8 @@ def admits_number(before: str, annotation: ast.expr | None) -> bool:
 
     `r: (float) (n,) radii`, or `r: float | jax.Array`.
     """
-    members = [part for each in ast.walk(annotation) if (part := dotted_name(each))] if annotation is not None else []
+    nodes = ast.walk(annotation) if annotation is not None else ()
+    members = [part for each in nodes if isinstance(each, ast.expr) and (part := dotted_name(each))]
     is_union = len(members) > 1 and not _NUMBERS.isdisjoint(members)
     return is_union or _NUMBER_BEFORE.search(before) is not None
 

@@ -136,7 +136,8 @@ def _claimed_shapes(module: Module, kinds: Collection[str]) -> Iterator[ClaimedS
     """What claims say of sites of these kinds, as variables and results; nothing where they may say several things."""
     found: dict[int, list[Claim]] = {}
     for claim in module.claims:
-        is_plain = not claim.loose and not claim.select and not claim.readings and claim.group is None
+        is_plain = not (claim.loose and "param" not in kinds)  # of an argument plain numbers are its sizes, too
+        is_plain &= not claim.select and not claim.readings and claim.group is None
         if is_plain and len(claim.sites) == 1 and module.sites[claim.sites[0]].kind in kinds:
             found.setdefault(claim.sites[0], []).append(claim)
     for index, claims in found.items():

@@ -31,6 +31,7 @@ from shapecheck.evaluate.search.nested_sizes import NestedSizes, meets_inner_arr
 from shapecheck.evaluate.search.suggest_ties import (
     as_number,
     closes_circle,
+    contracts_with_own,
     fails_elsewhere,
     proposals,
     unfit_axes,
@@ -113,6 +114,7 @@ class SizeSearch:
     def __init__(self, call_spec: CallSpec, attempts: Attempts, scope: FunctionKey | None = None) -> None:
         self._call_spec, self._attempts, self._scope = call_spec, attempts, scope
         self.nested_open = False
+        self._met: set[Tie] = set()  # sizes of arrays that instances hold, with which axes are contracted
         self._related: set[Tie] = set()  # as functions that are called say of their arguments
         self._columns: dict[str, str] = {}  # names of last axes, by which integers code flattens these
 
@@ -138,7 +140,7 @@ class SizeSearch:
                 flattened = self._with_columns(failed) if variant == _SPECIAL[0] else None
                 if flattened is not None:
                     return SearchResult(ok=self._loosen(flattened))
-                outcome = self._attempts.run(dataclasses.replace(start, rank=rank, variant=variant))
+                outcome = self._as_called(self._attempts.run(dataclasses.replace(start, rank=rank, variant=variant)))
                 if len(ranks) == 1 and not of_rank and outcome.has_variadics_inside():
                     # A class may leave open how many axes its arrays have in front; who takes one mostly means none.
                     alone = self._attempts.run(dataclasses.replace(start, rank=0, variant=variant))
@@ -293,9 +295,21 @@ class SizeSearch:
             outcome = further
         return outcome
 
+    def _as_called(self, outcome: TrialOutcome) -> TrialOutcome:
+        """The run with sizes as functions that are called say of their arguments, if it comes as far with these."""
+        for _ in range(MOST_TIES):
+            found = (self.with_tie(outcome.trial, tie) for tie in self._related_ties(outcome))
+            as_far = next((each for each in found if each.ok or self._is_further(each, outcome)), None)
+            if as_far is None or self._attempts.is_exhausted():
+                break
+            outcome = as_far
+        return outcome
+
     def _related_ties(self, outcome: TrialOutcome) -> list[Tie]:
         """The ties under which functions that are called have the arguments that they say."""
-        found = list(related_sizes(outcome, self._attempts.recorder.claimed_parameters, self._scope))
+        ties = dict(outcome.trial.substitution.ties)
+        every = related_sizes(outcome, self._attempts.recorder.claimed_parameters, self._scope)
+        found = [tie for tie in every if not closes_circle(tie, ties)]
         self._related.update(found)
         return found
 
@@ -393,6 +407,8 @@ class SizeSearch:
 
     def is_explained(self, tie: Tie, outcome: TrialOutcome) -> bool:
         """Whether something that is written says that the two have one size."""
+        if contracts_with_own(tie, outcome, self._call_spec.signature):
+            self._met.add(tie)
         return self.explain_tie(tie, outcome).provenance != "invented"
 
     def explain_tie(self, tie: Tie, outcome: TrialOutcome) -> Assumption:
@@ -402,6 +418,8 @@ class SizeSearch:
         name, text = tie
         if tie in self._related:
             return Assumption("tie", *tie, "written")
+        if tie in self._met:
+            return Assumption("tie", *tie, "alias")
         columns = self._columns.get(name, "")
         if text == str(outcome.bound_call.integers.get(columns, "")):
             return Assumption("tie", name, columns, "alias")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from shapecheck.evaluate.inputs.facts.defining_source import defining_source
 from shapecheck.evaluate.inputs.facts.namesakes import are_namesakes
 from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED, Size, UnknownSizeError, evaluate
-from shapecheck.evaluate.inputs.trials.ties import CallSignature
+from shapecheck.evaluate.inputs.trials.ties import CallSignature, Tie
 from shapecheck.evaluate.inputs.trials.trial import TrialOutcome
 from shapecheck.evaluate.inputs.trials.written_relations import WrittenRelation
 from shapecheck.shapes import SymbolicDim, parse_spec
@@ -20,6 +22,7 @@ _NUMBER = re.compile(r"\d+")
 _SHAPE = re.compile(r"(?:\(|(?<=\w)\[)(\d[\d, ]*)[)\]]")
 _QUOTIENT = re.compile(r"([^\W\d]\w*)//?([^\W\d]\w*)")
 _OF_ONE_AXIS = re.compile("Size of label")
+_CONTRACTS = re.compile(r"contracting dimensions|Size of label|core dimension")
 RESHAPE = "cannot reshape array"
 _MOST = 12
 _LARGEST_STEP = 65  # a side of a patch
@@ -423,3 +426,33 @@ def _relations(size: int, free: Mapping[str, str]) -> Iterator[str]:
             forms = {other + 1: "{}+1", other - 1: "{}-1", 2 * other: "2*{}", other // 2: "{}//2"}
             if size in forms:
                 yield forms[size].format(name)
+
+
+def contracts_with_own(tie: Tie, outcome: TrialOutcome, signature: CallSignature) -> bool:
+    """Whether the size of a tie is that of an array which the instance holds or the code writes, and multiplies there.
+
+    Of `self.coef @ hist` nothing but the constructor says how many coefficients there are: who calls it gives as many
+    rows. Where a claim names that axis, or several arguments have the other one, the code tells the two apart.
+    """
+    (name, size), failure, bound_call = tie, outcome.failure, outcome.bound_call
+    if failure is None or bound_call is None or not _CONTRACTS.search(failure.message):
+        return False
+    if not size.isdigit() or int(size) in bound_call.held.values():
+        return False
+    if sum(name in parse_spec(array.spec).names() for array in signature.arrays) != 1:
+        return False
+    constant = _constant_arrays(signature.function)
+    own = (text for array, text in failure.arrays if array.startswith("self.") or array in constant)
+    return any(size in _NUMBER.findall(text.partition("[")[2]) for text in own)
+
+
+def _constant_arrays(function: Callable[..., object] | None) -> frozenset[str]:
+    """The variables of a function that are lists of numbers, as it writes them: `b = jnp.array([0.5, 0.5])`."""
+    source = defining_source(function)
+    found: set[str] = set()
+    for node in ast.walk(source.tree) if source is not None else ():
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and node.value.args:
+            numbers = not any(isinstance(each, ast.Name) for each in ast.walk(node.value.args[0]))
+            if numbers and isinstance(node.value.args[0], ast.List | ast.Tuple):
+                found.update(target.id for target in node.targets if isinstance(target, ast.Name))
+    return frozenset(found)

@@ -48,6 +48,42 @@ class Flow(eqx.Module):
     def __call__(self, x: Float[Array, "d"]) -> Float[Array, ""]:
         return log_density(scaled(x) * self.scale) + of_one_alone(x)
 """,
+    # a size that another argument has as a number is none of the vectors beside it
+    "literals.py": """
+def fit(x, c):
+    # x: (n,), c: (3,)
+    B = jnp.stack([x, x**2, x**3])
+    return B @ c  # (n,)  ~SC305
+
+def turned(points, R):
+    # points: (n, d), R: (3, 3)
+    return points @ R.T  # (n, d)
+""",
+    # how many coefficients there are the constructor alone says: who calls it gives as many rows
+    "coefficients.py": """
+class Steps:
+    def __init__(self, order):
+        self.order = order
+        self.coef = jnp.ones(order)
+
+    def step(self, hist, h):
+        # hist: (k, n)
+        return h * self.coef @ hist  # (n,)
+
+    def added(self, hist):
+        # hist: (k, n)
+        return self.coef[:, None] + hist  # (k, n)  ~SC305
+
+def combine(k, dt):
+    # k: (s, n)
+    b = jnp.array([1 / 6, 1 / 3, 1 / 3, 1 / 6])
+    return dt * b @ k  # (n,)
+
+def weighed(x, k):
+    # x: (s, m), k: (s, n)
+    b = jnp.array([1 / 6, 1 / 3, 1 / 3, 1 / 6])
+    return b @ k  # (n,)  ~SC305
+""",
     "heads.py": """
 class Heads(eqx.Module):
     qkv: eqx.nn.Linear

@@ -86,6 +86,16 @@ class CallSignature:
             name for dims in every for name in _feature_axes(dims) if len(dims) > 1 or name not in of_vectors
         )
 
+    def writes_beside(self, name: str, size: int) -> bool:
+        """Whether another array has this size as a number, where a name is that of vectors, or of how many there are.
+
+        `x: (n,)` beside `c: (3,)` is of another size; the d of points `(n, d)` may well be the 3 of `(3, 3)`.
+        """
+        every = [parse_spec(array.spec).dims for array in self.arrays]
+        is_last = any(len(dims) > 1 and isinstance(dims[-1], NamedDim) and dims[-1].name == name for dims in every)
+        fixed = {dim.size for dims in every for dim in dims if isinstance(dim, FixedDim)}
+        return size in fixed and size > 1 and not is_last
+
     def is_variadic_feature(self, name: str) -> bool:
         """Whether a name is that of an axis of such a variadic dim that ends some array: `shape0` of `*shape`."""
         ends = (dims[-1] for dims in (parse_spec(array.spec).dims for array in self.arrays) if dims)
@@ -274,7 +284,7 @@ def equal_through_open(tie: Tie, ties: Sequence[Tie], signature: CallSignature) 
 
 
 def _to_size(name: str, size: int, signature: CallSignature, sizes: Sizes) -> Assumption:
-    if signature.distinguishes(name, str(size)):
+    if signature.distinguishes(name, str(size)) or signature.writes_beside(name, size):
         return Assumption("tie", name, str(size), "invented")
     if sizes.fields.get(name) == str(size):
         return Assumption("tie", name, f"the {name} of its fields", "namesake")
