@@ -86,10 +86,29 @@ def read_comment(text: str, known: Container[str] = frozenset(), *, described: b
     """
     brackets = [bracket for bracket in find_brackets(text) if not is_hedge(bracket.text)]
     segments = _segments(text, brackets, known, described=described)
+    if segments and not described and any(each.labels and each.colon for each in segments):
+        # In `G is (n_g, 3), R is (nat, 3)` one says what the other is.
+        listed = {
+            name for bracket in brackets if bracket.is_list for name in bracket.spec.names() if name.isidentifier()
+        }
+        further = _segments(text, brackets, _AlsoKnown(known, listed), described=described)
+        added = [each for each in further if each.labels and each.colon and each not in segments]
+        if len(further) == len(segments) + len(added):
+            return further
     if segments:
         return segments
     bare = _read_bare_dims(text, known)
     return [] if bare is None else [bare]
+
+
+class _AlsoKnown:
+    """Names of dims, and some more."""
+
+    def __init__(self, known: Container[str], more: Container[str]) -> None:
+        self._known, self._more = known, more
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._known or name in self._more
 
 
 _SENTENCE_END = re.compile(r"[.;](?:\s|$)")

@@ -104,6 +104,7 @@ class _ClaimedAxes:
     values: dict[tuple[int, int], Sequence[str]]
     variables: Mapping[tuple[str, int, int], Sequence[str]]
     returned: Mapping[int, Sequence[str]]  # by scope
+    parameters: Mapping[tuple[int, str], Sequence[str]]
 
 
 @dataclass
@@ -140,6 +141,7 @@ def _claimed_axes(claims: Sequence[tuple[Claim, Site]]) -> _ClaimedAxes:
     values: dict[tuple[int, int], Sequence[str]] = {}
     variables: dict[tuple[str, int, int], Sequence[str]] = {}
     returned: dict[int, Sequence[str]] = {}
+    parameters: dict[tuple[int, str], Sequence[str]] = {}
     for claim, site in claims:
         dims = parse_spec(claim.spec).dims
         if any(map(is_variadic, dims)):
@@ -147,11 +149,13 @@ def _claimed_axes(claims: Sequence[tuple[Claim, Site]]) -> _ClaimedAxes:
         texts = ["" if isinstance(dim, AnyDim) else str(dim) for dim in dims]
         if site.kind == "return":
             returned[site.scope] = texts
+        elif site.kind == "param":
+            parameters[site.scope, site.name] = texts
         elif site.kind == "value" and site.position is not None:
             values[site.position.line, site.position.column] = texts
         elif site.kind == "name" and site.position is not None and site.when != "before":
             variables[site.name, site.position.line, site.position.column] = texts
-    return _ClaimedAxes(values, variables, returned)
+    return _ClaimedAxes(values, variables, returned, parameters)
 
 
 @dataclass
@@ -182,6 +186,9 @@ class _FunctionReader:
         self._taken: dict[str, _Value] = {
             each.arg: _Value(of_parameters=True) for each in own
         }  # parameters, and parts of them
+        for name, value in self._taken.items():
+            said = claimed.parameters.get((scope, name))
+            value.axes = self._axes_by_text.shape(said) if said is not None else None
         self._variables: dict[str, _Value] = dict(self._taken)
         self._guessed: dict[str, _Shape] = {}  # parameters that may be numbers as well
 

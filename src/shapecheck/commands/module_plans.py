@@ -14,9 +14,9 @@ from shapecheck import files
 from shapecheck.claims.kept_shapes import keeps_shape
 from shapecheck.commands.suppress import may_show
 from shapecheck.config import Config
-from shapecheck.model import Claim, Module
+from shapecheck.model import Claim, Module, Scope, Site
 from shapecheck.shapes import AnyDim, FixedDim, parse_spec
-from shapecheck.syntax.functions_by_position import functions_by_position
+from shapecheck.syntax.functions_by_position import Function, functions_by_position
 from shapecheck.worker.messages.plans import UNSAID, ClaimedShape, ModulePlan, ParameterSpec, ShapeOfName
 
 
@@ -75,12 +75,25 @@ def _parameter_spec(claim: Claim, scope: int, parameter: str) -> ParameterSpec:
 def _described_before(module: Module, known: Container[tuple[int, str]]) -> Iterator[ParameterSpec]:
     """What may describe a parameter, or else what a function's first statement makes of it.
 
-    So a comment does that names x above `x = x[..., None]`.
+    So a comment does that names x above `x = x[..., None]`. Above `x = x / 255` it describes both.
     """
     for claim in module.claims:
         for site in (module.sites[s] for s in claim.sites[1:]):
             if site.kind == "param" and claim.notation == "comment" and (site.scope, site.name) not in known:
-                yield replace(_parameter_spec(claim, site.scope, site.name), vague=True)
+                spec = _parameter_spec(claim, site.scope, site.name)
+                yield spec if _stays_as_it_was(module, claim, site) else replace(spec, vague=True)
+
+
+def _stays_as_it_was(module: Module, claim: Claim, parameter: Site) -> bool:
+    """Whether what a claim may be about instead of a parameter has its shape: the statement computes it of that."""
+    function = _function_of(module, module.scopes[parameter.scope])
+    place = module.sites[claim.sites[0]].position
+    return function is not None and place is not None and keeps_shape(function, place.line, parameter.name)
+
+
+def _function_of(module: Module, scope: Scope) -> Function | None:
+    position = scope.position
+    return functions_by_position(module.lines).get((position.line, position.column)) if position is not None else None
 
 
 def _described_after(module: Module, known: Container[tuple[int, str]]) -> Iterator[ParameterSpec]:
@@ -91,9 +104,9 @@ def _described_after(module: Module, known: Container[tuple[int, str]]) -> Itera
         site = module.sites[claim.sites[0]]
         scope = module.scopes[site.scope]
         is_open = claim.target in scope.parameters and (scope.index, claim.target) not in known
-        if site.kind not in ("value", "name") or not is_open or site.position is None or scope.position is None:
+        if site.kind not in ("value", "name") or not is_open or site.position is None:
             continue
-        function = functions_by_position(module.lines).get((scope.position.line, scope.position.column))
+        function = _function_of(module, scope)
         if function is not None and keeps_shape(function, site.position.line, claim.target):
             yield _parameter_spec(claim, scope.index, claim.target)
 

@@ -21,6 +21,7 @@ _WORD = re.compile(r"\d+\*[^\W\d]\w*|[^\W\d]\w*|(?<![/.])\d+")
 _NUMBER = re.compile(r"\d+")
 _SHAPE = re.compile(r"(?:\(|(?<=\w)\[)(\d[\d, ]*)[)\]]")
 _QUOTIENT = re.compile(r"([^\W\d]\w*)//?([^\W\d]\w*)")
+_EITHER = re.compile(r"\beither (\d+) or (\d+)")
 _OF_ONE_AXIS = re.compile("Size of label")
 _CONTRACTS = re.compile(r"contracting dimensions|Size of label|core dimension")
 RESHAPE = "cannot reshape array"
@@ -47,11 +48,15 @@ def proposals(outcome: TrialOutcome) -> list[tuple[str, str]]:
     sizes = [w for w in words if w not in free and w.isdigit() and int(w) in known]
     most = math.inf if _OF_ONE_AXIS.match(failure.message) else _LARGEST_FIXED
     fixed = [w for w in words if w not in free and w.isdigit() and w not in sizes and least <= int(w) <= most]
+    if (either := _EITHER.search(failure.message)) is not None:  # a cross product in a plane is one number
+        fixed.sort(key=lambda number: number != either[2])
     multiples = [w for w in words if "*" in w and w.partition("*")[2] in free]
     multiples += [f"{factor}*{text}" for w in fixed for text in free for factor in _factors(w, text)]
+    settled = {name for name, text in outcome.trial.substitution.ties if text.isdigit()}
+    open_sizes = {text: name for text, name in free.items() if name not in settled}  # nothing follows from a number
     pairs = [
         *_solutions(outcome, [int(w) for w in words if w.isdigit()]),
-        *_pairs(free, named, sizes, fixed, multiples),
+        *_pairs(free, named, sizes, fixed, multiples, open_sizes),
     ]
     opposite = [frozenset(axes) for axes in opposite_sizes(failure.message)]
     numbers = {name: text for text, name in free.items()}
@@ -383,7 +388,12 @@ def _texts(outcome: TrialOutcome) -> Iterator[str]:
 
 
 def _pairs(
-    free: dict[str, str], names: list[str], sizes: list[str], fixed: list[str], multiples: list[str]
+    free: dict[str, str],
+    names: list[str],
+    sizes: list[str],
+    fixed: list[str],
+    multiples: list[str],
+    open_sizes: Mapping[str, str],
 ) -> Iterator[tuple[str, str]]:
     for name in names:
         yield from ((free[name], size) for size in sizes)
@@ -399,9 +409,10 @@ def _pairs(
             if inner != name:
                 yield free[name], f"{number}*{free[inner]}"
     for name, size in itertools.product(names, fixed):
-        yield from ((free[name], relation) for relation in _relations(int(size), free) if free[name] not in relation)
+        related = _relations(int(size), open_sizes)
+        yield from ((free[name], relation) for relation in related if free[name] not in relation)
     for name in names:  # what follows from the size of another name is mostly no number of its own
-        yield from ((free[name], size) for size in fixed if not any(_relations(int(size), free)))
+        yield from ((free[name], size) for size in fixed if not any(_relations(int(size), open_sizes)))
 
 
 def _is_multiple(size: str, multiple: str) -> bool:

@@ -241,8 +241,31 @@ def _kind(node: ast.expr, around: Mapping[ast.AST, ast.AST], module: Mapping[str
             return "integer"
         if top is node:
             return _handed_on(outer, index, module, depth)
+    if _is_element_of_array(top, around):
+        return "scalar"
+    if _divides_sizes(node, around):
+        return "integer"
     is_computed = top is not node and isinstance(top, (ast.BinOp, ast.UnaryOp))
     return "number" if is_computed or isinstance(outer, ast.Compare) else ""
+
+
+def _is_element_of_array(node: ast.AST, around: Mapping[ast.AST, ast.AST]) -> bool:
+    """Whether it stands in a list beside numbers, of which an array is made: `jnp.array([[1, nu], [nu, 1]])`."""
+    row = outer = around.get(node)
+    while isinstance(around.get(outer), ast.List) if outer is not None else False:
+        outer = around[outer] if outer is not None else None
+    call = around.get(outer) if isinstance(outer, ast.List) else None
+    is_array = isinstance(call, ast.Call) and call.args[:1] == [outer]
+    is_array = is_array and isinstance(call, ast.Call) and called_name(call.func)[0] in ("array", "asarray")
+    return is_array and isinstance(row, ast.List) and any(isinstance(each, ast.Constant) for each in row.elts)
+
+
+def _divides_sizes(node: ast.AST, around: Mapping[ast.AST, ast.AST]) -> bool:
+    """Whether it is what sizes are divided by: `(x.shape[0] - width) // hop`."""
+    outer = around.get(node)
+    if not isinstance(outer, ast.BinOp) or not isinstance(outer.op, ast.FloorDiv) or outer.right is not node:
+        return False
+    return any(isinstance(each, ast.Attribute) and each.attr == "shape" for each in ast.walk(outer.left))
 
 
 def _is_shape(node: ast.AST) -> bool:
