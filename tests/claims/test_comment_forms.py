@@ -59,6 +59,12 @@ def test_a_label_says_that_a_literal_is_a_shape(described: Describe) -> None:
     assert described("q = draw(key, (n, d))  # (n, d)\n") == []
 
 
+def test_one_of_a_list_says_what_the_others_are(described: Describe) -> None:
+    source = "def f(image, t):\n    # image: (n, 3), t: (nat, 3)\n    return image\n"
+    assert described(source) == ["[n 3]: param image", "[nat 3]: param t"]
+    assert described(source.replace("image: (n, 3)", "see (the, docs)")) == []
+
+
 @pytest.mark.parametrize(
     ("comment", "expected"),
     [

@@ -74,6 +74,19 @@ def conv_pool(x, w):
     y = jax.lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))  # (n, h, w, c)
     return y.mean(axis=(1, 2))  # (n, c)
 """,
+    # what is described beside it says the axes that a claim leaves out
+    "beside.py": """
+def loglik(params, X, y):
+    # X: (T, n_feat), y: (T, n_cells)
+    eta = X @ params["W"] + params["b"]  # (T, n_cells)
+    grad = X.T @ (eta - y)  # (n_cells, n_feat)  ~SC201
+    return jnp.mean(jnp.exp(eta) - y * eta)
+
+def weighted(x, w):
+    # x: (n, d), w: (n,)
+    w = w / w.sum()
+    return w @ x  # (n,)  ~SC201
+""",
     # numbers beside what is made of x: it is one, too
     "scalars.py": """
 def rotation(q):

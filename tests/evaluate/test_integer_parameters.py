@@ -45,6 +45,31 @@ class Model:
         p = p + 1  # (n_assets, n_paths)  ~SC201
         return s0 * jnp.exp(p)  # (n_paths, n_assets)
 """,
+    # integers in exponents are few, and what is taken off is less; so is what sizes are divided by an integer
+    "exponents.py": """
+def reduced_density(psi, n_a, n):
+    # psi: (2**n,)
+    m = psi.reshape(2 ** n_a, 2 ** (n - n_a))  # (2**n_a, 2**(n - n_a))
+    return m.conj().T @ m  # (2**n_a, 2**n_a)  ~SC201
+
+def frames(x, win, hop):
+    # x: (n,), win: (n_win,)
+    w = win.shape[0]
+    n_frames = (x.shape[0] - w) // hop + 1
+    idx = jnp.arange(n_frames)[:, None] * hop + jnp.arange(w)[None]  # (n_win, n_frames)  ~SC201
+    return x[idx] * win  # (n_frames, n_win)
+
+def stress(eps, nu):
+    # eps: (n, 2)
+    C = 1 / (1 - nu) * jnp.array([[1, nu], [nu, 1]])  # (2, 2)
+    return C @ eps.T  # (n, 2)  ~SC201
+
+def sirs(y, p):
+    # y: (n_state,), p: (n_par,)
+    s, i, r = y
+    b, g = p
+    return jnp.array([-b * s * i, b * s * i - g * i, g * i])  # (n_state,)
+""",
     # a block of an image is small, though one of a text is long
     "blocks.py": """
 def to_space(x: Float[Array, "h w c"], block_size: int):

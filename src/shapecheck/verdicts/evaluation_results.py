@@ -70,6 +70,7 @@ class Result:
     paths: set[Point] = field(default_factory=set)  # of the calls in which it is good
     paths_of_others: set[Point] = field(default_factory=set)  # of those whose value another member of its union is for
     reader: CallReader | None = None  # of the first call in which it is good
+    multiple: int = 1  # it holds for sizes that are multiples of this, and not for all
 
 
 def evaluate(modules: Mapping[str, Module], evaluation: Evaluation) -> dict[ClaimKey, Result]:
@@ -89,7 +90,10 @@ def evaluate(modules: Mapping[str, Module], evaluation: Evaluation) -> dict[Clai
         samples = Samples(evaluation, multiple)
         if samples.symbolic:
             again = _read_results(modules, evaluation, samples)
-            results.update({k: again[k] for k in failing if again[k].bad is None})
+            holding = {k: again[k] for k in failing if again[k].bad is None}
+            for result in holding.values():
+                result.multiple = multiple
+            results.update(holding)
     return results
 
 

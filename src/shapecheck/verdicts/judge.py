@@ -254,7 +254,8 @@ def _verdict(
             verdicts.loose.setdefault(key, loose[0])
         else:
             verdicts.firm.add(key)
-        return not bad and any(each.everywhere() and not each.results[key].loose for each in good)
+        everywhere = (each.results[key] for each in good if each.everywhere())
+        return not bad and any(result.multiple == 1 and not result.loose for result in everywhere)
     module = modules[key[0]]
     counting = (each for each in bad if counts(modules, key, each))
     shown = [(each, mismatch) for each in counting if (mismatch := each.results[key].bad)]

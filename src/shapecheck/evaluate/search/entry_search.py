@@ -257,6 +257,10 @@ class EntrySearch:
         again = self._further.again(found.ok)
         if not again and first.has_free_names():
             first = _by_chance(first)
+        if self._further.only_even:
+            even = Assumption("size", "its integers", "even", "written")
+            again = tuple(_add_assumption(each, even) for each in again)
+            first, *symbolic = (_add_assumption(each, even) for each in (first, *symbolic))
         runs = [first, *self._as_claimed(again, first)]
         ranks = self._as_claimed(self._further.other_ranks(first), first)
         if self._call_spec.model_axes(first) is not None or any(not outcome.ok for outcome in ranks):

@@ -54,6 +54,7 @@ class FurtherRuns:
     def __init__(self, call_spec: CallSpec, attempts: Attempts, sizes: SizeSearch, *, accuses: bool) -> None:
         self._call_spec, self._attempts, self._sizes = call_spec, attempts, sizes
         self._accuses = accuses
+        self.only_even = False  # whether integers of constructors were seen to go where they are even alone
 
     def again(self, found: Sequence[TrialOutcome]) -> tuple[TrialOutcome, ...]:
         """A second run with other numbers, and another invention if anything was invented."""
@@ -63,6 +64,7 @@ class FurtherRuns:
             return ()
         tried = {first.trial.variant}
         divides = False  # whether the odd sizes of an invention are what does not go
+        self.only_even = False
         for invention in (ODD, EVEN, 0) if invents else (0,):
             if invention == EVEN and not divides:
                 continue
@@ -72,9 +74,12 @@ class FurtherRuns:
                     continue
                 other = self._attempts.run_if_possible(self.with_other_sizes(trial, first))
                 if other is not None and other.ok:
+                    self.only_even = self.only_even and invention != ODD
                     return (other, *self._other_callables(other))
                 if other is not None and other.failure is not None:
-                    divides = divides or says_division(other.failure.message)
+                    is_of_sizes = other.failure.kind == "shape" and invents and not first.has_invented()
+                    divides = divides or is_of_sizes or says_division(other.failure.message)
+                    self.only_even = self.only_even or (is_of_sizes and invention == ODD)
                 if self._attempts.is_exhausted():
                     break
             tied = self._of_other_ranks(first) if invention == ODD else None

@@ -452,6 +452,9 @@ def contracts_with_own(tie: Tie, outcome: TrialOutcome, signature: CallSignature
         return False
     if sum(name in parse_spec(array.spec).names() for array in signature.arrays) != 1:
         return False
+    met = {dict(bound_call.chosen).get(name, ""), size}
+    if not any(met == {*pair} for pair in opposite_sizes(failure.message)):
+        return False  # what meets it there is computed of several axes
     constant = _constant_arrays(signature.function)
     own = (text for array, text in failure.arrays if array.startswith("self.") or array in constant)
     return any(size in _NUMBER.findall(text.partition("[")[2]) for text in own)

@@ -151,6 +151,19 @@ class FunctionParts:
         return frozenset(end.id for end in ends if isinstance(end, ast.Name))
 
     @functools.cached_property
+    def exponents(self) -> Mapping[str, bool]:
+        """The variables in exponents of a number, `2 ** (n - k)`, and whether each is what is taken off there."""
+        nodes = (node for node in ast.walk(self.tree) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow))
+        powers = [node.right for node in nodes if isinstance(node.left, ast.Constant)]
+        inside = [each for power in powers for each in ast.walk(power)]
+        off = {
+            each.right.id
+            for each in inside
+            if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Sub) and isinstance(each.right, ast.Name)
+        }
+        return {each.id: each.id in off for each in inside if isinstance(each, ast.Name)}
+
+    @functools.cached_property
     def repetitions(self) -> frozenset[str]:
         """The variables, and attributes of `self`, by which lists that are written out are multiplied."""
         nodes = list(ast.walk(self.tree))

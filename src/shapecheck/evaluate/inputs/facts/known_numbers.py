@@ -91,6 +91,12 @@ def ends_slices(function: Callable[..., object], parameter: str) -> bool:
     return found is not None and parameter in found.slice_ends
 
 
+def exponents(function: Callable[..., object]) -> Mapping[str, bool]:
+    """The variables of a function that stand in exponents, `2 ** n`, and whether each is taken off another there."""
+    found = function_parts(function)
+    return found.exponents if found is not None else {}
+
+
 def repeats_items(function: Callable[..., object], parameter: str) -> bool:
     """Whether a function, or the methods of a class, repeat a list so many times: `kernel_size=self.dim * [3]`."""
     own = underlying_function(function)

@@ -79,6 +79,7 @@ from shapecheck.worker.messages.plans import ParameterSpec
 
 _PLAIN_TYPES: Final[Mapping[str, type]] = {each.__name__: each for each in (bool, float, int, str)}  # of docstrings
 _LAYERS = 3  # widths of a sequence of layers that is made up: two layers
+_LEAST_SIZE = 2  # smaller integers are places of axes, or switches
 _LIKE = -1  # no number of axes, but those of another array
 
 
@@ -535,6 +536,8 @@ class ArgumentSources:
             return MISSING
         self.took_from_calls = True
         value = values[self._integers.invention % len(values)]
+        if type(value) is int and value >= _LEAST_SIZE and values.count(value) == len(values):
+            value += self._integers.invention  # the one size that a demonstration has may fit by chance
         if not any(isinstance(leaf, WrittenArray) for leaf in jax.tree_util.tree_leaves(value)):
             self._values.invent("value", name, f"{value!r}, as it is called")
             return copy.deepcopy(value)

@@ -39,6 +39,7 @@ _LARGE: Final = 16  # what a name usually stands for is kept where it is no more
 _POOLS: Final[Mapping[int, tuple[tuple[int, ...], ...]]] = {DIVIDING: _CHAINS, DESCENDING: _FEWER, SMALL: _SMALLEST}
 _TURNS: Final = ((5, 6, 9), (7, 10, 11))  # few, since what is in the loop runs as often; a table may have an end, too
 _ENDS: Final = ((5, 6, 9, 10, 13), (7, 10, 11, 14, 15))  # of slices: an array has more, or the end is none
+_EXPONENTS: Final = {False: ((5, 6, 7), (8, 9, 10)), True: ((2, 1), (3, 2))}  # true of those taken off others
 _ITEMS: Final = ((2, 3), (3, 2))  # of a list that is repeated for each axis of an image
 _TIMES: Final = 3  # what is divided is so many times the other: twice an integer is often another one
 ODD: Final = 1
@@ -76,6 +77,7 @@ class IntegerChoices:
         self._used: set[int] = set()
         self.turns: set[str] = set()  # the names of those that count the turns of a loop that Python runs
         self.ends: set[str] = set()  # and of those that say how much is taken of an axis
+        self.exponents: dict[str, bool] = {}  # names in exponents, and whether they are taken off others there
         self.items: set[str] = set()  # and of those that count how often a list is repeated
         self.of_settings: set[str] = set()  # and of those that an argument holds which is nothing but settings
         self.settled: set[str] = set()  # and of those that arrays beside them follow by default
@@ -141,6 +143,9 @@ class IntegerChoices:
             particular = _TURNS[self.invention % len(_TURNS)]
         if name in self.ends and not particular and self.variant not in _POOLS:
             particular = _ENDS[self.invention % len(_ENDS)]
+        if name in self.exponents and not particular:
+            pools = _EXPONENTS[self.exponents[name]]
+            particular = pools[self.invention % len(pools)]
         if name in self.items and not particular:
             particular = _ITEMS[self.invention % len(_ITEMS)]
         if particular and (self.variant != SMALL or min(particular) <= _LARGE):

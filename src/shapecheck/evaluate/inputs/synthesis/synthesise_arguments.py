@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Final
 
 from shapecheck.evaluate.inputs.facts.body_shapes import NO_SHAPES, BodyShape
-from shapecheck.evaluate.inputs.facts.known_numbers import counts_turns, ends_slices, repeats_items
+from shapecheck.evaluate.inputs.facts.known_numbers import counts_turns, ends_slices, exponents, repeats_items
 from shapecheck.evaluate.inputs.facts.random_keys import names_new_keys
 from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     MISSING,
@@ -139,6 +139,8 @@ class Synthesis:
         if not constructing:
             self.integers.turns |= {each.name for each in parameters if counts_turns(function, each.name)}
             self.integers.ends |= {each.name for each in parameters if ends_slices(function, each.name)}
+            taken = {each.name for each in parameters}
+            self.integers.exponents.update((n, off) for n, off in exponents(function).items() if n in taken)
         self.integers.items |= {each.name for each in parameters if repeats_items(function, each.name)}
         self._keep_defaults_together(function, parameters, described, given)
         self._tie_integers(function, parameters, {**body, **described}, given, constructing)

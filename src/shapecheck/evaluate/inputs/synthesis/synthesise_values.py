@@ -423,7 +423,7 @@ class ValueSynthesis:
             return self.choices.note(self.place(name), array)
         least = len(parse_spec(shape.spec).dims)
         usual = max(least - 1 + self.assignment.variadic_rank, least)
-        chosen = self.choices.axes(self.place(name), usual, 0 if shape.scalar else least)
+        chosen = self.choices.axes(self.place(name), usual, least, scalar=shape.scalar)
         front = [(n, dim) for n, dim in enumerate(shape.spec.split()) if dim != axis_name(name, n)]
         return self._of_rank(name, chosen, usual, shape.dtype, shape.last, front)
 

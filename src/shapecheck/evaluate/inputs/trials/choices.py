@@ -133,9 +133,13 @@ class ArgumentChoices:
         """Whether an argument that may be left out is given."""
         return self._choose(f"{place} value", "left out", (GIVEN,)) == GIVEN
 
-    def axes(self, place: str, usual: int, least: int = 0) -> int | None:
-        """The number of axes chosen for an array that needs so many at `least`; None leaves it at the usual one."""
+    def axes(self, place: str, usual: int, least: int = 0, *, scalar: bool = False) -> int | None:
+        """The number of axes chosen for an array that needs so many at `least`; None leaves it at the usual one.
+
+        At last it may be a `scalar`, which fits nearly everywhere.
+        """
         options = tuple(axes_text(number) for number in range(least, _MOST_AXES + 1) if number != usual)
+        options += (axes_text(0),) if scalar and usual and least else ()
         chosen = self._choose(f"{place} rank", "", options)
         return int(chosen.split()[0]) if chosen else None
 
@@ -248,7 +252,7 @@ def axes_text(count: int) -> str:
 
 def usual_axes(others: Sequence[str]) -> int:
     """The number of axes that an array has for which these may be chosen instead; -1 if those of another array."""
-    counts = [int(each.split()[0]) for each in others]
+    counts = sorted(int(each.split()[0]) for each in others)
     gaps = [count + 1 for count, after in itertools.pairwise(counts) if after != count + 1]
     return gaps[0] if gaps else counts[0] - 1 if counts[-1] == _MOST_AXES else counts[-1] + 1
 

@@ -91,10 +91,11 @@ class CallSignature:
 
         `x: (n,)` beside `c: (3,)` is of another size; the d of points `(n, d)` may well be the 3 of `(3, 3)`.
         """
-        every = [parse_spec(array.spec).dims for array in self.arrays]
+        every = [parse_spec(array.spec).dims for array in self.arrays if not array.inside]
+        is_named = any(isinstance(dim, NamedDim) and dim.name == name for dims in every for dim in dims)
         is_last = any(len(dims) > 1 and isinstance(dims[-1], NamedDim) and dims[-1].name == name for dims in every)
         fixed = {dim.size for dims in every for dim in dims if isinstance(dim, FixedDim)}
-        return size in fixed and size > 1 and not is_last
+        return is_named and size in fixed and size > 1 and not is_last
 
     def is_variadic_feature(self, name: str) -> bool:
         """Whether a name is that of an axis of such a variadic dim that ends some array: `shape0` of `*shape`."""
@@ -166,6 +167,17 @@ class CallSignature:
         specs = (parse_spec(array.spec) for array in self.arrays)
         return any(named in spec.names() and any(isinstance(d, AnyDims) for d in spec.dims) for spec in specs)
 
+    def is_in_words_of_record(self, first: str, second: str) -> bool:
+        """Whether one is a name that a record alone has for axes of its fields, and the other one that it has not.
+
+        `w: QTensor` says `(in_dim, out_dim)`, whatever its users call what they multiply it with.
+        """
+        of_records = {name for names in self.records for name in names}
+        own = {name for array in self.arrays if not array.inside for name in parse_spec(array.spec).names()}
+        own |= {name for names in self.claims for name in names}
+        one, other = (first, second) if first in of_records else (second, first)
+        return one in of_records - own and other in own - of_records
+
     def names_both(self, first: str, second: str) -> bool:
         """Whether the claims of this scope use both names, or names that go for them."""
         used = {name for names in self._all() for name in names}
@@ -234,6 +246,8 @@ def explain_tie(tie: Tie, signature: CallSignature, sizes: Sizes) -> Assumption:
         is_apart = signature.distinguishes(name, text) and not are_moments(name, text)
         is_apart |= signature.is_side_beside(name, text) or signature.is_side_beside(text, name)
         namesake = not written and not is_apart and may_be_one_dim(name, text)
+        if not namesake and not is_apart and signature.is_in_words_of_record(name, text):
+            return Assumption("tie", name, text, "alias")
         return Assumption("tie", name, text, "namesake" if namesake else "invented")
     related = [name, *_NAME.findall(text)]
     is_said = any(_says_relation(each, related) for each in related) or bool(
