@@ -59,6 +59,22 @@ def turned(points, R):
     # points: (n, d), R: (3, 3)
     return points @ R.T  # (n, d)
 """,
+    # a record has words of its own; two of these are told apart as ever
+    "records.py": """
+import dataclasses
+
+@dataclasses.dataclass
+class Quantised:
+    q: jax.Array  # (in_dim, out_dim)
+    scale: jax.Array  # (out_dim,)
+
+def product(x, w: Quantised):
+    # x: (M, K)
+    return (x @ w.q) * w.scale  # (M, N)
+
+def turned(w: Quantised):
+    return w.q.T * w.scale  # (out_dim, in_dim)  ~SC305
+""",
     # how many coefficients there are the constructor alone says: who calls it gives as many rows
     "coefficients.py": """
 class Steps:

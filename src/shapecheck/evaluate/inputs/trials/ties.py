@@ -173,6 +173,7 @@ class CallSignature:
         `w: QTensor` says `(in_dim, out_dim)`, whatever its users call what they multiply it with.
         """
         of_records = {name for names in self.records for name in names}
+        of_records |= {name for array in self.arrays if array.inside for name in parse_spec(array.spec).names()}
         own = {name for array in self.arrays if not array.inside for name in parse_spec(array.spec).names()}
         own |= {name for names in self.claims for name in names}
         one, other = (first, second) if first in of_records else (second, first)
