@@ -258,7 +258,7 @@ class EntrySearch:
         if not again and first.has_free_names():
             first = _by_chance(first)
         if self._further.only_even:
-            even = Assumption("size", "its integers", "even", "written")
+            even = Assumption("size", "integers", "even", "written")
             again = tuple(_add_assumption(each, even) for each in again)
             first, *symbolic = (_add_assumption(each, even) for each in (first, *symbolic))
         runs = [first, *self._as_claimed(again, first)]

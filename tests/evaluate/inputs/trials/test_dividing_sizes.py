@@ -151,3 +151,43 @@ def folder(check_folder):
 @pytest.mark.parametrize("name", CASES)
 def test_integers_divide_each_other_where_the_code_needs_it(folder, name: str) -> None:
     assert folder.cases[name].as_marked()
+
+
+EVEN = """
+class Coupling(eqx.Module):
+    net: eqx.nn.Linear
+    half: int = eqx.field(static=True)
+
+    def __init__(self, dim: int, *, key):
+        self.half = dim // 2
+        self.net = eqx.nn.Linear(self.half, self.half, key=key)
+
+    def __call__(self, z: Float[Array, "dim"]) -> Float[Array, "dim"]:
+        a, b = z[: self.half], z[self.half :]
+        return jnp.concatenate([a, b + self.net(a)])
+
+class Scaled(eqx.Module):
+    net: eqx.nn.Linear
+
+    def __init__(self, dim: int, *, key):
+        self.net = eqx.nn.Linear(dim, dim, key=key)
+
+    def __call__(self, z: Float[Array, "dim"]) -> Float[Array, "dim"]:
+        return self.net(z)
+
+def smooth(x):
+    # x: (n_chan, n_time)
+    f = jnp.fft.rfft(x, axis=-1)  # (n_chan, n_time//2 + 1)
+    return jnp.fft.irfft(f, axis=-1)  # (n_chan, n_time)
+"""
+
+
+def test_what_holds_for_even_sizes_alone_is_not_for_all(check_folder) -> None:
+    report = check_folder({"even.py": HEAD + EVEN}).report
+    lines = (HEAD + EVEN).lstrip("\n").splitlines()
+    found = {lines[each.line - 1].strip()[:30]: each.how for each in report.verified}
+    assert found["return jnp.fft.irfft(f, axis=-"] == "seen sizes"
+    assert found["f = jnp.fft.rfft(x, axis=-1)  "] == "all sizes"
+    resting = [(lines[each.line - 2].strip(), [a.value for a in each.assumptions]) for each in report.resting]
+    assert [values for _, values in resting if "even" in values]
+    assert all("even" not in values for above, values in resting if "dim, dim" in above)
