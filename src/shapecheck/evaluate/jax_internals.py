@@ -73,6 +73,8 @@ _CALLING_BACK = "_src/callback.py"  # JAX's own side of a callback: it, too, run
 _PRIVATE = "jax._src."
 CALLBACK_LOGGER = "jax._src.callback"
 """Where JAX logs what a callback on the host raises."""
+PALLAS_MODULES = ("jax.experimental.pallas", "jax._src.pallas")
+"""Where the names of Pallas are at home."""
 _ARRAY_METHODS = ".array_methods"
 _OPERATORS = {"sub": "subtract", "mul": "multiply", "truediv": "divide"}
 _QUESTIONS = ("is_concrete", "to_concrete_value")

@@ -340,6 +340,26 @@ def train(params, opt_state, tx, xs):
     return sums  # [batch, steps] ~SC201
 """,
     # a function that another one of the file takes under the same name, also where its derivatives are taken
+    # what a scan over layers hands on is one of those that are stacked; what fits neither is an error
+    "stacked.py": """
+def init_params(key, layers=3, d_model=48):
+    return {"wq": jax.random.normal(key, (layers, d_model, d_model)), "g": jnp.ones((layers, d_model))}
+
+def attend(p, x):
+    # x: (B, T, D)
+    q = x @ p["wq"]  # (B, D, T)  ~SC201
+    return q * p["g"]  # (B, T, D)
+
+def forward(params, tokens):
+    # tokens: (B, T)
+    x = jax.nn.one_hot(tokens, 48)  # (B, T, D)
+    x, _ = jax.lax.scan(lambda x, p: (x + attend(p, x), None), x, params)
+    return x
+
+def wrong(p, x):
+    # x: (B, D)  ~unreached
+    return x[0] @ x + p["wq"].sum() + p["g"].sum()  ~SC305
+""",
     "functions.py": """
 def rollout(dynamics, x0, us):
     # x0: [n], us: [time, m]

@@ -50,7 +50,7 @@ def split(num_heads: int, kv_heads: int, n_groups: int):
     return a, b
 """,
     "callable.py": """
-def pooled(x: Float[Array, "n d"], reduce: Callable) -> Float[Array, "n"]: ~unreached
+def pooled(x: Float[Array, "n d"], reduce: Callable) -> Float[Array, "n"]:
     return jax.vmap(reduce)(x)
 
 def activated(x: Float[Array, "n d"], activation: Callable) -> Float[Array, "n"]: ~SC203

@@ -91,6 +91,27 @@ class Count(eqx.Module):
         rows = jnp.concatenate([x[:1], x[:1] ** 2])[:, None] * jnp.ones(self.features)
         return rows @ self.w.T ~SC302
 ''',
+    # a square image is as large as the integer that its model was built for
+    "squares.py": '''
+class ViT(eqx.Module):
+    proj: eqx.nn.Linear
+    pos: Array
+    patch: int = eqx.field(static=True)
+
+    def __init__(self, image_size: int = 24, patch: int = 6, dim: int = 40, *, key):
+        n = (image_size // patch) ** 2
+        self.patch = patch
+        self.proj = eqx.nn.Linear(patch * patch * 3, dim, key=key)
+        self.pos = jnp.zeros((n, dim))
+
+    def __call__(self, img):
+        # img: (height, width, 3)
+        h, w, c = img.shape
+        p = self.patch
+        x = img.reshape(h // p, p, w // p, p, c).transpose(0, 2, 1, 3, 4)
+        x = jax.vmap(self.proj)(x.reshape((h // p) * (w // p), p * p * c))  # (n, dim)
+        return x + self.pos  # (n, dim)
+''',
     "product.py": '''
 class Coder(eqx.Module):
     weight: Array

@@ -82,6 +82,7 @@ _FLAG = re.compile(
 _ATTENDED, _ASKING = frozenset({"key", "keys"}), frozenset({"query", "queries"})
 _CACHED = "values"  # beside which `keys` are those of a cache
 _KEY = re.compile(r"(^|_)(key|rng|prng|prng_key|rng_key)s?$|(^|_)p?rng_state$")
+_INDEX = re.compile(r"(?:^|_)(?:ptr|pointer|cursor|idx|index|offset|pos)$")
 _INTEGER_ARRAY = re.compile(
     r"(token|label|index|indices|idx|ids?$|^ids|action|segment|position_ids|senders|receivers|class(es)?$|target_ids|codes?$|"
     r"length|count|steps?$)",
@@ -151,7 +152,9 @@ def is_one_number(name: str) -> bool:
 
 
 def number(name: str) -> float:
-    """A number for a parameter of this name, so that limits are in order."""
+    """A number for a parameter of this name, so that limits are in order; a place in an array is a whole one."""
+    if _INDEX.search(name):
+        return 1
     if _LOWER.search(name):
         return 0.25
     return 0.75 if _UPPER.search(name) else 0.5

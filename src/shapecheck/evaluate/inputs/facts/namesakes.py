@@ -22,7 +22,7 @@ _SEQUENCE = _word_set(
     "s t l n seq sequence time timestep step length len token position pos patch context ctx block frame horizon"
 )
 _SPATIAL = _word_set("h w x y height row col column image img resolution res pixel spatial spacial side grid")
-_ALONG = (_word_set("h y height row"), _word_set("w x column"))  # the one side of an image, and the other
+_ALONG = (_word_set("h y height row"), _word_set("w x width col column"))  # the one side of an image, and the other
 _SIZE = ("size",)  # an integer of which no more is said: of what is cut into patches, most likely
 _BATCH = _word_set("b bs batch example sample")
 _POINTS = _word_set("m point edge node vertex agent env environment particle atom residue ray query key")

@@ -80,7 +80,6 @@ from shapecheck.worker.messages.plans import ParameterSpec
 _PLAIN_TYPES: Final[Mapping[str, type]] = {each.__name__: each for each in (bool, float, int, str)}  # of docstrings
 _LAYERS = 3  # widths of a sequence of layers that is made up: two layers
 _LEAST_SIZE = 2  # smaller integers are places of axes, or switches
-_LIKE = -1  # no number of axes, but those of another array
 
 
 @dataclass(frozen=True)
@@ -428,7 +427,7 @@ class ArgumentSources:
         if name_hints.is_one_number(name):
             return (self._values.number(name),)
         if not constructing and (parts := parts_of(function, name)) and all(each.keys == (None,) for each in parts):
-            return (arrange_parts(name, {each.keys: self._result_of_call(each) for each in parts}),)
+            return (self._values.stand_in(name),)
         guess = self._inferred(function).get(name)
         if guess is None or constructing:
             return ()
@@ -512,7 +511,7 @@ class ArgumentSources:
         ):
             return self._values.value(MISSING, last)
         if part.keys[-1] is None:
-            return self._result_of_call(part)
+            return self._values.stand_in(part.parameter)
         spec = self._choices.spec(self._values.place(part.parameter), "", others)
         if not spec and isinstance(said, BodyShape):
             return self._values.as_taken(str(part), said)
@@ -520,14 +519,6 @@ class ArgumentSources:
             return self._values.number_or_array(str(part))
         self._values.invent("value", str(part), f"an array of ({', '.join(spec.split())})")
         return self._values.assignment.array(spec, self._values.usual_dtype(str(part)), str(part))
-
-    def _result_of_call(self, part: Part) -> object:
-        """What a function gives of which nobody says anything: what follows from its arguments, or so many axes."""
-        chosen = self._choices.axes(self._values.place(str(part)), _LIKE)
-        if chosen is None:
-            return self._values.stand_in(part.parameter)
-        self._values.invent("sizes", str(part), "any")
-        return self._values.of_axes(str(part), chosen, "")
 
     def _as_called(self, function: Callable[..., object], name: str, only: type = object) -> object:
         """What the project's own calls give for a parameter, each in its turn."""

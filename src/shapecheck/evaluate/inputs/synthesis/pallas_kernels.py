@@ -19,9 +19,9 @@ import jax.numpy as jnp
 
 from shapecheck.evaluate.inputs.facts.handed_parts import function_parts
 from shapecheck.evaluate.inputs.facts.namesakes import words
+from shapecheck.evaluate.jax_internals import PALLAS_MODULES
 
 _PALLAS: Final = "jax.experimental.pallas"
-_MODULES: Final = (_PALLAS, "jax._src.pallas")
 _REFERENCES: Final = frozenset({"ref", "refs"})
 _SEMAPHORES: Final = frozenset({"sem", "sems", "semaphore", "semaphores"})
 _BLOCKS: Final = (2, 2, 2, 2)  # in each direction that a kernel may ask for
@@ -50,7 +50,8 @@ def _pallas_names(function: Callable[..., object]) -> frozenset[str]:
     """The names of Pallas in the function's module: `pl`, `pltpu`, `program_id`."""
     known = getattr(inspect.unwrap(function), "__globals__", {})
     places = {name: getattr(each, "__module__", None) or getattr(each, "__name__", "") for name, each in known.items()}
-    return frozenset(name for name, place in places.items() if isinstance(place, str) and place.startswith(_MODULES))
+    named = ((name, place) for name, place in places.items() if isinstance(place, str))
+    return frozenset(name for name, place in named if place.startswith(PALLAS_MODULES))
 
 
 def _written_names(tree: ast.AST) -> Iterator[str]:

@@ -24,8 +24,9 @@ from shapecheck.evaluate.inputs.synthesis.made_callables import protocol_call
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError, ValueSynthesis
 from shapecheck.evaluate.inputs.trials import abstract_call
 from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall, is_plain_leaf
-from shapecheck.evaluate.inputs.trials.choices import AS_FILE_MAKES, OTHERWISE
+from shapecheck.evaluate.inputs.trials.choices import AS_FILE_MAKES, ONE_OF_STACK, OTHERWISE
 from shapecheck.evaluate.own_errors import suppress_others
+from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.model import DocstringHint
 from shapecheck.shapes import SpecError
 from shapecheck.worker.messages.plans import ParameterSpec
@@ -165,7 +166,10 @@ class InstanceSynthesis:
         raise CannotSynthesiseError(f"`{name}: {cls.__name__}` is abstract")
 
     def made_by(self, makers: Sequence[Maker], name: str) -> object:
-        """What one of the project's functions makes, or MISSING: of several any will do, but each in its own way."""
+        """What one of the project's functions makes, or MISSING: of several any will do, but each in its own way.
+
+        Where the code needs it, it is one of what is stacked in that, as a scan over the layers hands it on.
+        """
         first = self._integers.invention % len(makers)
         for maker in (*makers[first:], *makers[:first]):
             try:
@@ -174,7 +178,10 @@ class InstanceSynthesis:
                 continue
             if not maker.sure or len(makers) > 1:
                 self._values.invent("value", name, f"what {maker.function.__name__}() makes")
-            return made
+            if isinstance(maker.function, type):
+                return made
+            whole = self._values.choices.likeness(self._values.place(name), (AS_FILE_MAKES, ONE_OF_STACK))
+            return made if whole == AS_FILE_MAKES else LazyCall(_first_of_each, [made], {})
         return MISSING
 
     def made_by_method(self, model: object, maker: Maker, name: str) -> Any:
@@ -210,6 +217,11 @@ class InstanceSynthesis:
 
 def _part_of(made: Any, part: int | None) -> Any:
     return made if part is None else LazyCall(operator.itemgetter(part), [made], {})
+
+
+def _first_of_each(made: Any) -> Any:
+    """The first of what is stacked in each array."""
+    return jax.tree_util.tree_map(lambda leaf: leaf[0] if is_array(leaf) and leaf.ndim else leaf, made)
 
 
 def _call_method(model: object, method: str, /, *args: object, **kwargs: object) -> object:

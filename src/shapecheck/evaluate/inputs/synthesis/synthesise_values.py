@@ -31,7 +31,7 @@ from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     preference,
     typed_dict_entries,
 )
-from shapecheck.evaluate.inputs.synthesis.made_callables import MadeCallable
+from shapecheck.evaluate.inputs.synthesis.made_callables import MadeCallable, give
 from shapecheck.evaluate.inputs.synthesis.made_integers import IntegerChoices
 from shapecheck.evaluate.inputs.trials.abstract_call import (
     LazyCall,
@@ -56,6 +56,7 @@ _STAND_INS = (
     (KEEPS_NO_AXIS, total),
 )
 _ITEMS = 3  # of an iterator that is made up
+_LIKE = -1  # no number of axes, but those that follow from arguments
 _MOST_ROWS = 2  # dims that an array may have as many rows as
 INVENTIONS = len(_STAND_INS)
 """How often what nothing describes can be made up otherwise; from the second time on arrays and integers are alike."""
@@ -205,7 +206,15 @@ class ValueSynthesis:
         return self.stand_in(name)
 
     def stand_in(self, name: str) -> Callable[..., object]:
-        """A function of which nothing is said: what follows from what it does to shapes proves nothing."""
+        """A function of which nothing is said: what follows from what it does to shapes proves nothing.
+
+        What it gives follows from its arguments, unless a number of axes was chosen for it.
+        """
+        result = f"{name}()"
+        chosen = self.choices.axes(self.place(result), _LIKE)
+        if chosen is not None:
+            self.invent("sizes", result, "any")
+            return functools.partial(give, self.of_axes(result, chosen, ""))
         what, function = _STAND_INS[self.integers.invention]
         self.invent("value", name, f"{MADE_FUNCTION} {what}")
         return function

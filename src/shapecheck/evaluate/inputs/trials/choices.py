@@ -23,6 +23,7 @@ GIVEN: Final = "given"
 AS_MADE: Final = "as the model makes it"
 AS_FILE_MAKES: Final = "as the file makes it"
 AS_ELSEWHERE: Final = "as elsewhere in the file"
+ONE_OF_STACK: Final = "one of those that the file makes"
 OTHERWISE: Final = "otherwise"
 OTHER_SIZE: Final = "another size"
 OWN_SIZES: Final = ("each instance and call sizes", "its own sizes")

@@ -159,6 +159,11 @@ class CallSignature:
         every = (parse_spec(array.spec).names() for array in self.arrays)
         return any(name in names and any(are_height_and_width(name, each) for each in names) for names in every)
 
+    def is_side_of(self, name: str, integer: str) -> bool:
+        """Whether a name is a side of an image of which the other side stands beside it, and an integer is its size."""
+        every = (parse_spec(array.spec).names() for array in self.arrays)
+        return any(name in names and any(are_sides(name, each, integer) for each in names) for names in every)
+
     def stand_together(self, first: str, second: str) -> bool:
         """Whether one is an axis of `...` and the other a dim of the same array: then nothing makes them equal."""
         unnamed, named = (first, second) if first in UNNAMED else (second, first)
@@ -319,7 +324,7 @@ def _to_size(name: str, size: int, signature: CallSignature, sizes: Sizes) -> As
     apart = next((each for each in named if signature.distinguishes(name, each) or each == argument), None)
     if apart is not None:
         return Assumption("tie", name, apart, "invented")
-    namesake = next((each for each in named if are_namesakes(name, each)), None)
+    namesake = next((each for each in named if are_namesakes(name, each) or signature.is_side_of(name, each)), None)
     if namesake is not None and not any(
         not are_sides(name, other, namesake) for other in _standing_beside(name, size, signature, sizes)
     ):
