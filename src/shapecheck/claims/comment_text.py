@@ -340,6 +340,7 @@ def _is_pair(bracket: Bracket, known: Container[str]) -> bool:
 
 
 _LEGEND = re.compile(r"\b(?:let|where|and|with)\b\s+\w+\s*=", re.IGNORECASE)
+_MARKED_LETTER = re.compile(r"\bshape:?\s+(?P<name>[A-Z][A-Za-z_]{0,3})\s*$")
 _MARKED_BARE = re.compile(r"(?:^|\s)shapes?\s*+[:=]\s*+([^()\[\]:;=]++)$", re.IGNORECASE)
 
 
@@ -355,6 +356,12 @@ def _read_bare_dims(text: str, known: Container[str]) -> Segment | None:
         start = text.index(letter)
         bracket = Bracket(start=start, end=start + 1, text=letter, spec=Spec((NamedDim(letter),)))
         return Segment(shapes=(bracket,), hedged=True)  # a letter may name the value, or what it counts, as well
+    if (lone := _MARKED_LETTER.search(text)) is not None and lone["name"] in known:  # `shape: R`
+        bracket = Bracket(
+            start=lone.start("name"), end=lone.end("name"), text=lone["name"], spec=Spec((NamedDim(lone["name"]),))
+        )
+        lead = read_lead(text[: lone.start("name")], first=True)
+        return Segment(shapes=(bracket,), labels=lead.labels, marked=True, colon=True)
     match = _MARKED_BARE.search(text) if len(text) < 200 else None
     inside = match.group(1) if match is not None else text
     if not any(sign in inside for sign in ",×x") or len(inside) > 120:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from shapecheck.model import SNIPPET, ArrayValue, Assumption, Claim, Evaluation, Module
 from shapecheck.model.assumption import NUMBER, without_numbers
-from shapecheck.shapes import FixedDim, Spec, parse_spec
+from shapecheck.shapes import FixedDim, Spec, SymbolicDim, parse_spec
 from shapecheck.verdicts.claim_outcome import Mismatch
 from shapecheck.verdicts.evaluation_results import ClaimKey, Result, ends_at_claim
 from shapecheck.verdicts.parameter_dependencies import without_unused
@@ -80,8 +80,13 @@ def _writes_relation(modules: Mapping[str, Module], tied: EvaluationView, failed
         dims = {str(dim) for dim in parse_spec(modules[path].claims[index].spec).dims}
         if any({a.subject, a.value} <= dims for a in relations):
             return False
-    holds = (key for key, result in tied.results.items() if result.good)
+    holds = (key for key, result in tied.results.items() if result.good and _computes(modules, key))
     return any((r := each.results.get(key)) is not None and r.bad is not None for key in holds for each in failed)
+
+
+def _computes(modules: Mapping[str, Module], key: ClaimKey) -> bool:
+    """Whether a claim says of some axis how it follows from others: plain names relate nothing."""
+    return any(isinstance(dim, SymbolicDim) for dim in parse_spec(modules[key[0]].claims[key[1]].spec).dims)
 
 
 def _as_written(seen: EvaluationView) -> EvaluationView:

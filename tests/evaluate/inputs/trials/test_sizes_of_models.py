@@ -92,7 +92,7 @@ class Count(eqx.Module):
         return rows @ self.w.T ~SC302
 ''',
     # a square image is as large as the integer that its model was built for
-    "squares.py": '''
+    "squares.py": """
 class ViT(eqx.Module):
     proj: eqx.nn.Linear
     pos: Array
@@ -111,7 +111,7 @@ class ViT(eqx.Module):
         x = img.reshape(h // p, p, w // p, p, c).transpose(0, 2, 1, 3, 4)
         x = jax.vmap(self.proj)(x.reshape((h // p) * (w // p), p * p * c))  # (n, dim)
         return x + self.pos  # (n, dim)
-''',
+""",
     "product.py": '''
 class Coder(eqx.Module):
     weight: Array
