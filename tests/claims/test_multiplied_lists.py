@@ -67,6 +67,7 @@ def test_there_may_be_so_many_indices_as_capital_letters_say(read) -> None:
 
 
 def test_one_letter_behind_a_marker_is_a_dim_that_others_have(read) -> None:
-    source = "from jaxtyping import Array, Float\ndef f(x: Float[Array, 'R S']):\n    t = x.sum(1)  # shape: {}\n    return t\n"
+    head = "from jaxtyping import Array, Float\n"
+    source = head + "def f(x: Float[Array, 'R S']):\n    t = x.sum(1)  # shape: {}\n    return t\n"
     assert [claim.spec for claim in read(source.format("R")).claims] == ["R S", "R"]
     assert [claim.spec for claim in read(source.format("Q")).claims] == ["R S"]
