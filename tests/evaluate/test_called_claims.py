@@ -60,6 +60,20 @@ def crosses(x, y):
     # x: (n, d), y: (n, d)
     return jax.vmap(cross)(x, y)  # (n, d)
 """,
+    # the n of (n, 3) is no 3, whatever a function says that gets it
+    "turned.py": """
+def norm(p):
+    # p: (3,)
+    return jnp.sqrt(p[0] ** 2 + p[1] ** 2 + p[2] ** 2)  # ()
+
+def cross(p, q):
+    # p: (3,), q: (3,)  ~tentative
+    return jnp.cross(p, q)  # (3,)  ~SC305
+
+def crosses(x, y):
+    # x: (n, 3), y: (n, 3)  ~unreached
+    return jax.vmap(cross, in_axes=1)(x, y)  # (n, 3)  ~unreached
+""",
     # no relation lets this run: who calls it is wrong
     "wrong.py": """
 def step(x, u):

@@ -306,10 +306,15 @@ class SizeSearch:
         return outcome
 
     def _related_ties(self, outcome: TrialOutcome) -> list[Tie]:
-        """The ties under which functions that are called have the arguments that they say."""
+        """The ties under which functions that are called have the arguments that they say.
+
+        But a name that the caller's own claims tell from a number is not that number.
+        """
+        signature = self._call_spec.signature
         ties = dict(outcome.trial.substitution.ties)
         every = related_sizes(outcome, self._attempts.recorder.claimed_parameters, self._scope)
-        found = [tie for tie in every if not closes_circle(tie, ties)]
+        open_ones = (tie for tie in every if not closes_circle(tie, ties))
+        found = [(name, text) for name, text in open_ones if not signature.tells_apart(name, text)]
         self._related.update(found)
         return found
 

@@ -159,6 +159,10 @@ class CallSignature:
         every = (parse_spec(array.spec).names() for array in self.arrays)
         return any(name in names and any(are_height_and_width(name, each) for each in names) for names in every)
 
+    def tells_apart(self, name: str, number: str) -> bool:
+        """Whether claims have a name beside a number: in one array, or as the size of others."""
+        return number.isdigit() and (self.distinguishes(name, number) or self.writes_beside(name, int(number)))
+
     def is_side_of(self, name: str, integer: str) -> bool:
         """Whether a name is a side of an image of which the other side stands beside it, and an integer is its size."""
         every = (parse_spec(array.spec).names() for array in self.arrays)
@@ -304,7 +308,7 @@ def equal_through_open(tie: Tie, ties: Sequence[Tie], signature: CallSignature) 
 
 
 def _to_size(name: str, size: int, signature: CallSignature, sizes: Sizes) -> Assumption:
-    if signature.distinguishes(name, str(size)) or signature.writes_beside(name, size):
+    if signature.tells_apart(name, str(size)):
         return Assumption("tie", name, str(size), "invented")
     if sizes.fields.get(name) == str(size):
         return Assumption("tie", name, f"the {name} of its fields", "namesake")
