@@ -5,17 +5,19 @@ What they show may owe nothing to an invention: `without_harmless` leaves such o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from shapecheck.model import SNIPPET, ArrayValue, Assumption, Claim, Evaluation, Module
 from shapecheck.model.assumption import NUMBER, without_numbers
-from shapecheck.shapes import FixedDim, Spec, SymbolicDim, parse_spec
+from shapecheck.shapes import FixedDim, Spec, parse_spec
 from shapecheck.verdicts.claim_outcome import Mismatch
 from shapecheck.verdicts.evaluation_results import ClaimKey, Result, ends_at_claim
 from shapecheck.verdicts.parameter_dependencies import without_unused
 
 _GIVEN = ("test", "example", "config", "script", "run", SNIPPET)  # origins of arguments that the user wrote
+_NAME = re.compile(r"[^\W\d]\w*")
 _PARTICULAR = ("tie", "size", "rank")  # assumptions under which a claim was not seen for all sizes
 
 
@@ -72,21 +74,19 @@ def only_if(assumptions: Sequence[Assumption]) -> str:
 
 
 def _writes_relation(modules: Mapping[str, Module], tied: EvaluationView, failed: Sequence[EvaluationView]) -> bool:
-    """Whether a claim holds only with the relations, and none has both sides of one, `(time, 2*series)`: two axes."""
+    """Whether a claim holds only with the relations, and none has both sides of one, or the names of both.
+
+    `(time, 2*series)` are two axes, and so are the n and the bins of `(n, bins)`.
+    """
     relations = [a for a in tied.assumptions if a.kind == "tie" and a.provenance == "invented"]
     if any(a.value.isalnum() or a.value.isidentifier() for a in relations):
         return False
     for path, index in tied.results:
         dims = {str(dim) for dim in parse_spec(modules[path].claims[index].spec).dims}
-        if any({a.subject, a.value} <= dims for a in relations):
+        if any({a.subject, a.value} <= dims or {a.subject, *_NAME.findall(a.value)} <= dims for a in relations):
             return False
-    holds = (key for key, result in tied.results.items() if result.good and _computes(modules, key))
+    holds = (key for key, result in tied.results.items() if result.good)
     return any((r := each.results.get(key)) is not None and r.bad is not None for key in holds for each in failed)
-
-
-def _computes(modules: Mapping[str, Module], key: ClaimKey) -> bool:
-    """Whether a claim says of some axis how it follows from others: plain names relate nothing."""
-    return any(isinstance(dim, SymbolicDim) for dim in parse_spec(modules[key[0]].claims[key[1]].spec).dims)
 
 
 def _as_written(seen: EvaluationView) -> EvaluationView:

@@ -314,7 +314,7 @@ class SizeSearch:
         ties = dict(outcome.trial.substitution.ties)
         every = related_sizes(outcome, self._attempts.recorder.claimed_parameters, self._scope)
         open_ones = (tie for tie in every if not closes_circle(tie, ties))
-        found = [(name, text) for name, text in open_ones if not signature.tells_apart(name, text)]
+        found = [(name, text) for name, text in open_ones if not signature.distinguishes_number(name, text)]
         self._related.update(found)
         return found
 

@@ -159,7 +159,7 @@ class CallSignature:
         every = (parse_spec(array.spec).names() for array in self.arrays)
         return any(name in names and any(are_height_and_width(name, each) for each in names) for names in every)
 
-    def tells_apart(self, name: str, number: str) -> bool:
+    def distinguishes_number(self, name: str, number: str) -> bool:
         """Whether claims have a name beside a number: in one array, or as the size of others."""
         return number.isdigit() and (self.distinguishes(name, number) or self.writes_beside(name, int(number)))
 
@@ -308,7 +308,7 @@ def equal_through_open(tie: Tie, ties: Sequence[Tie], signature: CallSignature) 
 
 
 def _to_size(name: str, size: int, signature: CallSignature, sizes: Sizes) -> Assumption:
-    if signature.tells_apart(name, str(size)):
+    if signature.distinguishes_number(name, str(size)):
         return Assumption("tie", name, str(size), "invented")
     if sizes.fields.get(name) == str(size):
         return Assumption("tie", name, f"the {name} of its fields", "namesake")
