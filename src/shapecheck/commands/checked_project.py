@@ -114,7 +114,7 @@ def check_inputs(
     judgement = judge_run(modules, evaluated, config)
     whole = report(modules, evaluated, judgement, kept, config, tuple(sorted(unread.items())))
     found = with_cells(whole, inputs.notebooks)
-    if rerun is not None and memory is not None and not unread:
+    if rerun is not None and memory is not None and not unread and not found.bugs:
         alias_files = {os.path.realpath(file) for module in modules.values() for file in module.alias_files}
         if kept is None:
             rerun.keep(found, memory, found.python, alias_files)

@@ -96,7 +96,7 @@ def judge(modules: Mapping[str, Module], runs: Iterable[Sequence[Evaluation]]) -
     for evaluations in runs:
         try:
             _entry(modules, evaluations, verdicts)
-        except Exception:
+        except Exception:  # a bug of ours: it is shown with its traceback, and takes nothing from other entries
             verdicts.bugs.append(traceback.format_exc())
             verdicts.unknown.update((key, BUG) for key in _claims_of(modules, evaluations) - verdicts.good)
     for key in verdicts.bad:
