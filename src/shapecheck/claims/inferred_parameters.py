@@ -12,10 +12,19 @@ from __future__ import annotations
 import ast
 import contextlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
+from shapecheck.claims.unified_axes import (
+    AxesByText,
+    UnifiedAxis,
+    UnifiedShape,
+    UnifiedValue,
+    broadcast,
+    new_axes,
+    unify,
+)
 from shapecheck.model import Claim, InferredParameter, Site
 from shapecheck.model.parameter_parts import ParameterParts
 from shapecheck.shapes import AnyDim, is_variadic, parse_spec
@@ -36,67 +45,6 @@ _MOST_LOOKS: Final = 50_000  # at expressions of one function: machines write lo
 _PRODUCTS: Final = frozenset({"dot", "matmul"})
 
 
-class _Axis:
-    """An axis of unknown size, or with the text of a dim; axes that are one point to the same."""
-
-    def __init__(self, text: str = "") -> None:
-        self.text, self._same = text, self
-
-    def root(self) -> _Axis:
-        found = self
-        while found._same is not found:
-            found = found._same
-        return found
-
-    def differs(self, other: _Axis) -> bool:
-        """Whether the two have different texts."""
-        one, two = self.root(), other.root()
-        return one is not two and bool(one.text and two.text)
-
-    def unify(self, other: _Axis) -> None:
-        """Make the two one; those that have different texts stay apart."""
-        one, two = self.root(), other.root()
-        if one is two or self.differs(other):
-            return
-        if one.text:
-            two._same = one
-        else:
-            one._same = two
-
-
-_Shape = list[_Axis]
-
-
-@dataclass
-class _Value:
-    """What is known of the shape of a value: its axes, once it is known how many there are."""
-
-    axes: _Shape | None = None
-    of_parameters: bool = False  # it is one, or part of one, or what is computed of these and numbers alone
-    is_product: bool = False
-    is_loose: bool = False  # it may be a number after all, if its axes do not fit elsewhere
-    contradicted: bool = False
-
-    def take(self, axes: Sequence[_Axis] | None) -> None:
-        """It has these axes; what contradicts in one of them what is known says nothing of the others either."""
-        if axes is None:
-            return
-        if self.axes is None:
-            self.axes = list(axes)
-        elif len(self.axes) == len(axes):
-            _unify(zip(self.axes, axes, strict=True))
-
-
-def _unify(pairs: Iterable[tuple[_Axis, _Axis]]) -> bool:
-    """Make all pairs one, or none if two of them differ: then False. An axis of one element may meet any other."""
-    every = [pair for pair in pairs if "1" not in (pair[0].root().text, pair[1].root().text)]
-    if any(one.differs(other) for one, other in every):
-        return False
-    for one, other in every:
-        one.unify(other)
-    return True
-
-
 @dataclass(frozen=True)
 class _ClaimedAxes:
     """The axes that claims give to expressions and to variables, by where they stand, and to results."""
@@ -111,8 +59,8 @@ class _ClaimedAxes:
 class _LocalFunction:
     """The parameters of a function inside of the one that is read, and what it gives, part by part."""
 
-    parameters: Sequence[_Value]
-    results: Sequence[_Value] = ()
+    parameters: Sequence[UnifiedValue]
+    results: Sequence[UnifiedValue] = ()
 
 
 def inferred_parameters(tables: Tables, claims: Sequence[Claim], sites: Sequence[Site]) -> Iterator[InferredParameter]:
@@ -158,17 +106,6 @@ def _claimed_axes(claims: Sequence[tuple[Claim, Site]]) -> _ClaimedAxes:
     return _ClaimedAxes(values, variables, returned, parameters)
 
 
-@dataclass
-class _AxesByText:
-    """One axis for each text, as claims mean by a name the same throughout a function."""
-
-    axes: dict[str, _Axis] = field(default_factory=dict)
-
-    def shape(self, texts: Sequence[str]) -> _Shape:
-        """The axes with these texts."""
-        return [self.axes.setdefault(text, _Axis(text)) if text else _Axis() for text in texts]
-
-
 class _FunctionReader:
     """Reads one function, statement by statement."""
 
@@ -178,25 +115,25 @@ class _FunctionReader:
         self._node, self._scope, self._tables, self._claimed = node, scope, tables, claimed
         self._functions: dict[str, _LocalFunction] = {}
         self._left = _MOST_LOOKS
-        self._results: list[_Value] = []  # of the function that is read
-        self._axes_by_text = _AxesByText()
+        self._results: list[UnifiedValue] = []  # of the function that is read
+        self._axes_by_text = AxesByText()
         self._parts = ParameterParts(node)
         arguments = node.args
         own = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-        self._taken: dict[str, _Value] = {
-            each.arg: _Value(of_parameters=True) for each in own
+        self._taken: dict[str, UnifiedValue] = {
+            each.arg: UnifiedValue(of_parameters=True) for each in own
         }  # parameters, and parts of them
         for name, value in self._taken.items():
             said = claimed.parameters.get((scope, name))
             value.axes = self._axes_by_text.shape(said) if said is not None else None
-        self._variables: dict[str, _Value] = dict(self._taken)
-        self._guessed: dict[str, _Shape] = {}  # parameters that may be numbers as well
+        self._variables: dict[str, UnifiedValue] = dict(self._taken)
+        self._guessed: dict[str, UnifiedShape] = {}  # parameters that may be numbers as well
 
     def specs(self) -> Iterator[tuple[str, str, bool]]:
         """The specs of what is known, by the texts of parameters and parts, and whether each is a guess."""
         self._block(self._node.body)
         made = Counter[str]()
-        texts: dict[_Axis, str] = {}
+        texts: dict[UnifiedAxis, str] = {}
         for name, value in self._taken.items():
             if value.is_loose and value.contradicted:
                 self._guessed[name] = []  # a number
@@ -238,7 +175,7 @@ class _FunctionReader:
         """Read a function inside of this one, where it stands: it uses the variables around it."""
         around = self._variables, self._scope, self._results
         own = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
-        found = _LocalFunction([_Value(of_parameters=True) for _ in own])
+        found = _LocalFunction([UnifiedValue(of_parameters=True) for _ in own])
         self._scope = self._tables.scope_of.get((node.lineno, node.col_offset), self._scope)
         self._variables, self._results = {**self._variables, **dict(zip(own, found.parameters, strict=True))}, []
         self._block(node.body)
@@ -274,12 +211,12 @@ class _FunctionReader:
             parts = self._several(value) if part is None else ()
             for number, name in enumerate(names):
                 if part is not None and not part.mapped:  # `h, c = carry`
-                    taken = self._taken.setdefault(str(part.inner(number)), _Value(of_parameters=True))
+                    taken = self._taken.setdefault(str(part.inner(number)), UnifiedValue(of_parameters=True))
                     self._variables[name] = taken
                 else:
-                    self._variables[name] = parts[number] if number < len(parts) else _Value()
+                    self._variables[name] = parts[number] if number < len(parts) else UnifiedValue()
 
-    def _several(self, value: ast.expr) -> Sequence[_Value]:
+    def _several(self, value: ast.expr) -> Sequence[UnifiedValue]:
         """The results of a call that gives several: of a scan the last carry, and what each turn gives."""
         if not isinstance(value, ast.Call):
             return ()
@@ -291,22 +228,22 @@ class _FunctionReader:
         if function is None or len(function.parameters) != 2 or len(function.results) != 2:
             return ()
         carry, item = function.parameters
-        time = _Axis()
+        time = UnifiedAxis()
         carry.take(function.results[0].axes)
         carry.take(self._find(arguments[1], carry.axes).axes)
         rows = self._find(arguments[2], None if item.axes is None else [time, *item.axes]).axes
         time = rows[0] if rows else time
         given = function.results[1].axes
-        return carry, _Value(None if given is None else [time, *given])
+        return carry, UnifiedValue(None if given is None else [time, *given])
 
-    def _shape(self, texts: Sequence[str] | None) -> _Shape | None:
+    def _shape(self, texts: Sequence[str] | None) -> UnifiedShape | None:
         return None if texts is None else self._axes_by_text.shape(texts)
 
-    def _find(self, node: ast.expr, wanted: _Shape | None = None) -> _Value:
+    def _find(self, node: ast.expr, wanted: UnifiedShape | None = None) -> UnifiedValue:
         """What is known of an expression, which has the axes that are `wanted`, as far as these are known."""
         self._left -= 1
         if self._left < 0:
-            return _Value()
+            return UnifiedValue()
         # The whole of `a @ b @ c` begins where its first part does, and comes first.
         claimed = self._claimed.values.pop((node.lineno, node.col_offset), None) if hasattr(node, "lineno") else None
         if wanted is None and claimed is not None and not isinstance(node, ast.Name):
@@ -317,18 +254,18 @@ class _FunctionReader:
         found.take(wanted)
         return found
 
-    def _variable(self, node: ast.expr) -> _Value | None:
+    def _variable(self, node: ast.expr) -> UnifiedValue | None:
         """The value of a variable, or of a part of a parameter."""
         if isinstance(node, ast.Name):
-            return self._variables.get(node.id, _Value())
+            return self._variables.get(node.id, UnifiedValue())
         part = self._parts.part(node) if isinstance(node, (ast.Subscript, ast.Call)) else None
         if part is not None and part.keys and all(isinstance(key, str) for key in part.keys):
-            return self._taken.setdefault(str(part), _Value(of_parameters=True))
+            return self._taken.setdefault(str(part), UnifiedValue(of_parameters=True))
         return None
 
-    def _find_computed(self, node: ast.expr, wanted: _Shape | None) -> _Value:
+    def _find_computed(self, node: ast.expr, wanted: UnifiedShape | None) -> UnifiedValue:
         if isinstance(node, ast.Constant):
-            return _Value([]) if isinstance(node.value, (int, float, complex)) else _Value()
+            return UnifiedValue([]) if isinstance(node.value, (int, float, complex)) else UnifiedValue()
         if isinstance(node, ast.UnaryOp):
             return self._find(node.operand, wanted)
         if isinstance(node, ast.BinOp):
@@ -336,7 +273,7 @@ class _FunctionReader:
                 return self._product(node.left, node.right, wanted)
             return self._elementwise([node.left, node.right], wanted)
         if isinstance(node, ast.Attribute) and node.attr in ("inf", "nan", "pi", "e"):
-            return _Value([])
+            return UnifiedValue([])
         if isinstance(node, ast.Attribute) and node.attr in ("T", "mT"):
             return self._transpose(node, wanted)
         if isinstance(node, ast.Subscript):
@@ -345,42 +282,44 @@ class _FunctionReader:
             return self._index(node, wanted)
         if isinstance(node, ast.Call):
             return self._function(node, wanted)
-        return _Value()
+        return UnifiedValue()
 
-    def _transpose(self, node: ast.Attribute, wanted: _Shape | None) -> _Value:
+    def _transpose(self, node: ast.Attribute, wanted: UnifiedShape | None) -> UnifiedValue:
         if node.attr == "mT":
             inner = [*wanted[:-2], wanted[-1], wanted[-2]] if wanted is not None and len(wanted) > 1 else None
             found = self._find(node.value, inner).axes
-            return _Value([*found[:-2], found[-1], found[-2]] if found is not None and len(found) > 1 else None)
+            return UnifiedValue([*found[:-2], found[-1], found[-2]] if found is not None and len(found) > 1 else None)
         found = self._find(node.value, wanted[::-1] if wanted is not None else None).axes
-        return _Value(found[::-1] if found is not None else None)
+        return UnifiedValue(found[::-1] if found is not None else None)
 
-    def _product(self, left: ast.expr, right: ast.expr, wanted: _Shape | None) -> _Value:
+    def _product(self, left: ast.expr, right: ast.expr, wanted: UnifiedShape | None) -> UnifiedValue:
         one, other = self._find(left), self._find(right)
         if wanted is not None:
             self._guess_factors(left, right, one, other, len(wanted))
             one, other = self._find(left, one.axes), self._find(right, other.axes)
         if not one.axes or not other.axes:
-            return _Value(is_product=True)
+            return UnifiedValue(is_product=True)
         inner = other.axes[-2] if len(other.axes) > 1 else other.axes[-1]
         one.axes[-1].unify(inner)
         front = one.axes[:-1] if len(one.axes) >= len(other.axes) else [*other.axes[:-2], *one.axes[:-1][-1:]]
-        return _Value([*front, *other.axes[-1:]] if len(other.axes) > 1 else front, is_product=True)
+        return UnifiedValue([*front, *other.axes[-1:]] if len(other.axes) > 1 else front, is_product=True)
 
-    def _guess_factors(self, left: ast.expr, right: ast.expr, one: _Value, other: _Value, axes: int) -> None:
+    def _guess_factors(
+        self, left: ast.expr, right: ast.expr, one: UnifiedValue, other: UnifiedValue, axes: int
+    ) -> None:
         """How many axes two factors have whose product has so many."""
         if one.axes is None and other.axes is None:
             if axes == 1:  # a matrix by a vector, or the other way round
                 is_matrix = _is_matrix(left) or not _is_matrix(right)
-                one.axes, other.axes = _axes(2 if is_matrix else 1), _axes(1 if is_matrix else 2)
+                one.axes, other.axes = new_axes(2 if is_matrix else 1), new_axes(1 if is_matrix else 2)
             else:
-                one.axes, other.axes = _axes(max(axes, 1)), _axes(min(axes, 2) or 1)
+                one.axes, other.axes = new_axes(max(axes, 1)), new_axes(min(axes, 2) or 1)
         elif one.axes is None and other.axes:
-            one.axes = _axes(axes + 1 if len(other.axes) == 1 else axes)
+            one.axes = new_axes(axes + 1 if len(other.axes) == 1 else axes)
         elif other.axes is None and one.axes:
-            other.axes = _axes(1 if axes < len(one.axes) else 2)
+            other.axes = new_axes(1 if axes < len(one.axes) else 2)
 
-    def _elementwise(self, nodes: Sequence[ast.expr], wanted: _Shape | None) -> _Value:
+    def _elementwise(self, nodes: Sequence[ast.expr], wanted: UnifiedShape | None) -> UnifiedValue:
         """What is computed element by element.
 
         Both of `y - mu` are arrays if nothing else is there to be one. The `scale` of `scale * x.sum()` may be none.
@@ -396,24 +335,24 @@ class _FunctionReader:
                 unknown = []  # in `x - x.mean(1)` either may have all axes
             for node, value in zip(nodes, values, strict=True):
                 if value.axes is not None:
-                    value.contradicted |= not _broadcast(value.axes, wanted)
+                    value.contradicted |= not broadcast(value.axes, wanted)
                 elif value.is_product or of_parameters or _has_new_axis(node) or unknown == [value]:
                     self._find(node, wanted)
                     value.is_loose = of_parameters
                 elif value.of_parameters:
                     self._guess(node, wanted[-1:] if is_product and not _is_matrix(node) else wanted)
-            return _Value(list(wanted), is_product=is_product)
+            return UnifiedValue(list(wanted), is_product=is_product)
         known = [each.axes for each in values if each.axes is not None]
         longest = max(known, key=len, default=None)
         for node, value in zip(nodes, values, strict=True):
             if longest is not None and value.axes is not None:
-                _broadcast(value.axes, longest)
+                broadcast(value.axes, longest)
             elif longest and value.of_parameters:
                 self._guess(node, longest)
         both = list(longest) if longest is not None and len(known) == len(values) else None
-        return _Value(both, of_parameters=of_parameters and both is None, is_product=is_product)
+        return UnifiedValue(both, of_parameters=of_parameters and both is None, is_product=is_product)
 
-    def _guess(self, node: ast.expr, axes: _Shape) -> None:
+    def _guess(self, node: ast.expr, axes: UnifiedShape) -> None:
         """What is the only parameter here, beside what is an array already, may have these axes, or be a number."""
         names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
         alone = [name for name in names if name in self._taken and self._variables.get(name) is self._taken[name]]
@@ -421,61 +360,61 @@ class _FunctionReader:
         if len(alone) == 1 and not has_parts and self._taken[alone[0]].axes is None:
             self._guessed.setdefault(alone[0], axes)
 
-    def _index(self, node: ast.Subscript, wanted: _Shape | None) -> _Value:
+    def _index(self, node: ast.Subscript, wanted: UnifiedShape | None) -> UnifiedValue:
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         if len(parts) == 2 and isinstance(parts[0], ast.Constant) and parts[0].value is Ellipsis:
             return self._index_last(node, _index_kind(parts[1]), wanted)
         kinds = [_index_kind(part) for part in parts]
         if "other" in kinds:
-            return _Value()
+            return UnifiedValue()
         named = sum(kind != "new" for kind in kinds)
         value = self._find(node.value)
         if value.axes is None and wanted is not None:
             rest = len(wanted) - sum(kind != "one" for kind in kinds)
-            value.take(self._find(node.value, _axes(named + rest)).axes if rest >= 0 else None)
+            value.take(self._find(node.value, new_axes(named + rest)).axes if rest >= 0 else None)
         if value.axes is None or len(value.axes) < named:
-            return _Value()
+            return UnifiedValue()
         left = list(value.axes)
-        found: _Shape = []
+        found: UnifiedShape = []
         for kind in kinds:
             if kind == "new":
-                found.append(_Axis("1"))
+                found.append(UnifiedAxis("1"))
                 continue
             axis = left.pop(0)
             if kind != "one":
-                found.append(axis if kind == "all" else _Axis())
-        return _Value([*found, *left])
+                found.append(axis if kind == "all" else UnifiedAxis())
+        return UnifiedValue([*found, *left])
 
-    def _index_last(self, node: ast.Subscript, kind: str, wanted: _Shape | None) -> _Value:
+    def _index_last(self, node: ast.Subscript, kind: str, wanted: UnifiedShape | None) -> UnifiedValue:
         """`x[..., 0]`, `x[..., :3]`, `x[..., None]`."""
-        inner: _Shape | None = None
+        inner: UnifiedShape | None = None
         if wanted is not None and kind != "other":
             inner = list(wanted[:-1] if kind in ("some", "new") else wanted)
-            inner += [_Axis()] if kind in ("some", "one") else []
+            inner += [UnifiedAxis()] if kind in ("some", "one") else []
         found = self._find(node.value, inner).axes
         if found is None or kind == "other" or (kind != "new" and not found):
-            return _Value()
-        ends: Mapping[str, _Shape] = {"new": [*found, _Axis("1")], "one": found[:-1], "all": found}
-        return _Value(ends.get(kind, [*found[:-1], _Axis()]))
+            return UnifiedValue()
+        ends: Mapping[str, UnifiedShape] = {"new": [*found, UnifiedAxis("1")], "one": found[:-1], "all": found}
+        return UnifiedValue(ends.get(kind, [*found[:-1], UnifiedAxis()]))
 
-    def _gather(self, node: ast.Subscript, index: ast.Name, wanted: _Shape | None) -> _Value:
+    def _gather(self, node: ast.Subscript, index: ast.Name, wanted: UnifiedShape | None) -> UnifiedValue:
         """`nodes[senders]`: how many axes the one has follows from those of the other; else it is a guess."""
         rows, array = self._variable(index), self._find(node.value)
         if rows is None or not rows.of_parameters or rows.axes == []:
-            return _Value()
+            return UnifiedValue()
         if wanted is not None and array.axes and rows.axes is None and len(wanted) >= len(array.axes):
             self._find(index, wanted[: len(wanted) - len(array.axes) + 1])
         elif wanted is not None and array.axes is None and rows.axes and len(wanted) >= len(rows.axes):
-            array.take(self._find(node.value, [_Axis(), *wanted[len(rows.axes) :]]).axes)
+            array.take(self._find(node.value, [UnifiedAxis(), *wanted[len(rows.axes) :]]).axes)
         elif wanted and array.axes is None and rows.axes is None:
             self._guess(index, wanted[:1])
-            self._guess(node.value, [_Axis(), *wanted[1:]])
-            return _Value(list(wanted))
+            self._guess(node.value, [UnifiedAxis(), *wanted[1:]])
+            return UnifiedValue(list(wanted))
         if not array.axes or rows.axes is None:
-            return _Value()
-        return _Value([*rows.axes, *array.axes[1:]])
+            return UnifiedValue()
+        return UnifiedValue([*rows.axes, *array.axes[1:]])
 
-    def _function(self, node: ast.Call, wanted: _Shape | None) -> _Value:
+    def _function(self, node: ast.Call, wanted: UnifiedShape | None) -> UnifiedValue:
         name, receiver, arguments = self._call(node)
         operands = [*([receiver] if receiver is not None else []), *arguments]
         if name in _ELEMENTWISE and operands:
@@ -491,9 +430,9 @@ class _FunctionReader:
         if name == "transpose" and operands:
             return self._permute(operands, wanted)
         if name == "outer" and len(operands) == 2:
-            ends = ([wanted[0]], [wanted[1]]) if wanted is not None and len(wanted) == 2 else (_axes(1), _axes(1))
+            ends = ([wanted[0]], [wanted[1]]) if wanted is not None and len(wanted) == 2 else (new_axes(1), new_axes(1))
             both = [self._find(each, axes).axes for each, axes in zip(operands, ends, strict=True)]
-            return _Value([axis for each in both for axis in each or ()])
+            return UnifiedValue([axis for each in both for axis in each or ()])
         if isinstance(node.func, ast.Name) and (function := self._functions.get(name)) is not None:
             return self._call_local(function, arguments)
         if name == "solve" and len(operands) == 2:
@@ -506,39 +445,39 @@ class _FunctionReader:
             return self._einsum(operands, wanted)
         for each in operands:
             self._find(each)
-        return _Value()
+        return UnifiedValue()
 
-    def _call_local(self, function: _LocalFunction, arguments: Sequence[ast.expr]) -> _Value:
+    def _call_local(self, function: _LocalFunction, arguments: Sequence[ast.expr]) -> UnifiedValue:
         """A call of a function inside of this one, which may be called with other sizes each time."""
-        fresh: dict[_Axis, _Axis] = {}
+        fresh: dict[UnifiedAxis, UnifiedAxis] = {}
 
-        def renew(axes: _Shape) -> _Shape:
-            return [fresh.setdefault(axis.root(), _Axis()) for axis in axes]
+        def renew(axes: UnifiedShape) -> UnifiedShape:
+            return [fresh.setdefault(axis.root(), UnifiedAxis()) for axis in axes]
 
         for value, argument in zip(function.parameters, arguments, strict=False):
             found = self._find(argument, None if value.axes is None else renew(value.axes))
             if value.axes is not None and found.axes is not None and len(found.axes) == len(value.axes):
                 fresh.update((axis.root(), own) for axis, own in zip(value.axes, found.axes, strict=True))
         if len(function.results) != 1 or function.results[0].axes is None:
-            return _Value()
-        return _Value(renew(function.results[0].axes))
+            return UnifiedValue()
+        return UnifiedValue(renew(function.results[0].axes))
 
-    def _solve(self, matrix: ast.expr, right: ast.expr, wanted: _Shape | None) -> _Value:
+    def _solve(self, matrix: ast.expr, right: ast.expr, wanted: UnifiedShape | None) -> UnifiedValue:
         found = self._find(right, wanted)
-        side = [found.axes[0], found.axes[0]] if found.axes else _axes(2)
+        side = [found.axes[0], found.axes[0]] if found.axes else new_axes(2)
         square = self._find(matrix, side).axes
         if square is not None and len(square) == 2:
             square[0].unify(square[1])
-        return _Value(found.axes)
+        return UnifiedValue(found.axes)
 
-    def _segments(self, operands: Sequence[ast.expr], wanted: _Shape | None) -> _Value:
-        data = self._find(operands[0], [_Axis(), *wanted[1:]] if wanted else None)
+    def _segments(self, operands: Sequence[ast.expr], wanted: UnifiedShape | None) -> UnifiedValue:
+        data = self._find(operands[0], [UnifiedAxis(), *wanted[1:]] if wanted else None)
         if not data.axes:
-            return _Value()
+            return UnifiedValue()
         self._find(operands[1], data.axes[:1])
-        return _Value([_Axis(), *data.axes[1:]])
+        return UnifiedValue([UnifiedAxis(), *data.axes[1:]])
 
-    def _vmap(self, node: ast.Call, wanted: _Shape | None) -> _Value | None:
+    def _vmap(self, node: ast.Call, wanted: UnifiedShape | None) -> UnifiedValue | None:
         """`jax.vmap(f)(x)` of a function inside of this one: each argument has an axis more, and so has the result."""
         outer, _, given = self._call(node.func) if isinstance(node.func, ast.Call) else ("", None, [])
         if outer not in ("vmap", "filter_vmap") or len(given) != 1 or not isinstance(given[0], ast.Name):
@@ -546,13 +485,13 @@ class _FunctionReader:
         function = self._functions.get(given[0].id)
         if function is None or (isinstance(node.func, ast.Call) and node.func.keywords):
             return None
-        front = wanted[0] if wanted else _Axis()
+        front = wanted[0] if wanted else UnifiedAxis()
         for value, argument in zip(function.parameters, node.args, strict=False):
             self._find(argument, None if value.axes is None else [front, *value.axes])
         results = [each.axes for each in function.results]
         if len(results) != 1 or results[0] is None:
-            return _Value()
-        return _Value([front, *results[0]])
+            return UnifiedValue()
+        return UnifiedValue([front, *results[0]])
 
     @staticmethod
     def _call(node: ast.Call) -> tuple[str, ast.expr | None, list[ast.expr]]:
@@ -566,7 +505,7 @@ class _FunctionReader:
         is_module = chain is not None and chain[0] in ("jnp", "jax", "np", "numpy", "nn", "lax", "jsp", "scipy")
         return function.attr, None if is_module else function.value, node.args
 
-    def _reduce(self, node: ast.Call, operands: Sequence[ast.expr], wanted: _Shape | None) -> _Value:
+    def _reduce(self, node: ast.Call, operands: Sequence[ast.expr], wanted: UnifiedShape | None) -> UnifiedValue:
         axis, keeps = None, False
         for each in node.keywords:
             if each.arg == "axis":
@@ -576,11 +515,11 @@ class _FunctionReader:
         numbers = _integers(axis)
         if axis is None:
             self._find(operands[0])
-            return _Value([])
+            return UnifiedValue([])
         if numbers is None:
             self._find(operands[0])
-            return _Value()
-        inner: _Shape | None = None
+            return UnifiedValue()
+        inner: UnifiedShape | None = None
         if wanted is not None:
             rank = len(wanted) if keeps else len(wanted) + len(numbers)
             places = {number % rank for number in numbers} if rank else set()
@@ -590,33 +529,35 @@ class _FunctionReader:
                 if place not in places:
                     inner.append(next(given))
                 else:
-                    inner.append(_Axis())
+                    inner.append(UnifiedAxis())
                     _ = next(given) if keeps else None
         found = self._find(operands[0], inner).axes
         if found is None or any(not -len(found) <= number < len(found) for number in numbers):
-            return _Value()
+            return UnifiedValue()
         places = {number % len(found) for number in numbers}
         if keeps:
-            return _Value([_Axis("1") if place in places else axis for place, axis in enumerate(found)])
-        return _Value([axis for place, axis in enumerate(found) if place not in places])
+            return UnifiedValue([UnifiedAxis("1") if place in places else axis for place, axis in enumerate(found)])
+        return UnifiedValue([axis for place, axis in enumerate(found) if place not in places])
 
-    def _permute(self, operands: Sequence[ast.expr], wanted: _Shape | None) -> _Value:
+    def _permute(self, operands: Sequence[ast.expr], wanted: UnifiedShape | None) -> UnifiedValue:
         order = _integers(ast.Tuple(list(operands[1:]), ast.Load())) if len(operands) > 2 else None
         order = _integers(operands[1]) if len(operands) == 2 else order
         if len(operands) == 1:
             found = self._find(operands[0], wanted[::-1] if wanted is not None else None).axes
-            return _Value(found[::-1] if found is not None else None)
+            return UnifiedValue(found[::-1] if found is not None else None)
         if order is None or sorted(order) != list(range(len(order))):
             self._find(operands[0])
-            return _Value()
-        inner: _Shape = _axes(len(order))
+            return UnifiedValue()
+        inner: UnifiedShape = new_axes(len(order))
         if wanted is not None and len(wanted) == len(order):
             for place, axis in zip(order, wanted, strict=True):
                 inner[place] = axis
         found = self._find(operands[0], inner).axes
-        return _Value([found[place] for place in order] if found is not None and len(found) == len(order) else None)
+        return UnifiedValue(
+            [found[place] for place in order] if found is not None and len(found) == len(order) else None
+        )
 
-    def _einsum(self, operands: Sequence[ast.expr], wanted: _Shape | None) -> _Value:
+    def _einsum(self, operands: Sequence[ast.expr], wanted: UnifiedShape | None) -> UnifiedValue:
         pattern = operands[0]
         text = (
             pattern.value.replace(" ", "")
@@ -626,23 +567,14 @@ class _FunctionReader:
         inputs, arrow, output = text.partition("->")
         letters = inputs.split(",")
         if not arrow or "." in text or len(letters) != len(operands) - 1:
-            return _Value()
-        axes: dict[str, _Axis] = {}
+            return UnifiedValue()
+        axes: dict[str, UnifiedAxis] = {}
         for one, node in zip(letters, operands[1:], strict=True):
-            self._find(node, [axes.setdefault(letter, _Axis()) for letter in one])
-        found = [axes.setdefault(letter, _Axis()) for letter in output]
+            self._find(node, [axes.setdefault(letter, UnifiedAxis()) for letter in one])
+        found = [axes.setdefault(letter, UnifiedAxis()) for letter in output]
         if wanted is not None and len(wanted) == len(found):
-            _unify(zip(found, wanted, strict=True))
-        return _Value(found)
-
-
-def _axes(number: int) -> _Shape:
-    return [_Axis() for _ in range(number)]
-
-
-def _broadcast(axes: Sequence[_Axis], longer: Sequence[_Axis]) -> bool:
-    """Two shapes that meet element by element: the axes are one, from the end, but for those of one element."""
-    return _unify(zip(reversed(axes), reversed(longer), strict=False))
+            unify(zip(found, wanted, strict=True))
+        return UnifiedValue(found)
 
 
 def _has_new_axis(node: ast.expr) -> bool:
