@@ -27,6 +27,9 @@ SEVERAL: Final = "several"
 NUMBER: Final = "a number"
 """The rank of what code only computes with, if it is made a number. An array of no axes may be for anything else."""
 
+NO_AXES: Final = "no axes, with some of which the code does not run"
+"""The rank of what a claim writes as `...`, in a run that shows nothing of arrays that have such axes."""
+
 ON_PATH: Final = "the path on which undetermined conditions are"
 """How the value begins that is a path through the code: what values of arrays choose it nobody says."""
 

@@ -20,7 +20,7 @@ from shapecheck.model import (
     proves,
     weakest,
 )
-from shapecheck.model.assumption import KEEPS_NO_AXIS, ON_PATH, is_of_stacks, without_varied
+from shapecheck.model.assumption import KEEPS_NO_AXIS, NO_AXES, ON_PATH, is_of_stacks, without_varied
 from shapecheck.shapes import FixedDim, NamedDim, Spec, parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
 from shapecheck.verdicts.claim_outcome import BoundSize, Mismatch
@@ -43,6 +43,7 @@ BUG = "judging it met a bug in shapecheck, which is shown at the end"
 COUNTED_AXES = "an integer counts its axes, and was chosen for the run"
 SOME_INTEGERS = "it holds for some integers of its constructor, and fails for others"
 UP_TO = "it holds for {name} up to the length of an array that was made up, and nothing says that there may be more"
+AXES_UNSEEN = "the code runs only where `...` has no axes, with one or two it raises a shape error"
 OTHER_RANK = "it has another number of axes than was chosen for `...`, and holds for that one"
 _UNTOLD = ("dtype", "follows", "part", "callee")  # no news to who reads that a claim is verified
 _LESSER = re.compile(r"min\((?P<one>[^(),]+), (?P<other>[^(),]+)\)")
@@ -197,6 +198,9 @@ def _entry(modules: Mapping[str, Module], evaluations: Sequence[Evaluation], ver
     for key, everywhere in good.items():
         if key in doubtful:
             continue
+        if _has_axes_unseen(modules[key[0]].claims[key[1]], (each for each in every if key in each.results)):
+            verdicts.unknown.setdefault(key, AXES_UNSEEN)
+            continue
         verdicts.good.add(key)
         if everywhere and key not in bad:
             verdicts.for_all_sizes.add(key)
@@ -207,6 +211,13 @@ def _entry(modules: Mapping[str, Module], evaluations: Sequence[Evaluation], ver
 def _is_for_each_rank(claim: Claim) -> bool:
     """Whether a claim is about any number of axes: a comment may speak of the case that its author had in mind."""
     return claim.notation == "annotation" or parse_spec(claim.spec).rank() is None
+
+
+def _has_axes_unseen(claim: Claim, views: Iterable[EvaluationView]) -> bool:
+    """Whether a claim with `...` was seen in runs alone that say nothing of arrays that have axes there."""
+    if parse_spec(claim.spec).rank() is not None:
+        return False
+    return all(any(a.kind == "rank" and a.value == NO_AXES for a in each.assumptions) for each in views)
 
 
 def _holds_for_another_rank(

@@ -401,16 +401,38 @@ class CodeErrors:
     def narrow_to_none(self, first: TrialOutcome) -> tuple[TrialOutcome, ...]:
         """The runs that show that a variadic dim must have no axes at all, though the claims give it a name.
 
-        With one axis and with two nothing fits, unless one axis has a size that nothing explains, such as that of
-        another axis. Three dots may say that nobody has counted.
+        Three dots in front of the dims of an array (`[..., d]`) that are those of another one, too, are as good as a
+        name. Otherwise they may say that nobody has counted: see `runs_without_axes_alone`.
+        """
+        has_name = self._has_named_variadics() or self._call_spec.signature.shares_leading_axes()
+        failed = self._with_axes(first) if has_name else ()
+        if not failed:
+            return ()
+        further = self._sizes.under_any_tie(SearchResult(failed=(failed[0],)))
+        if (further.tied and further.requires is None) or self._attempts.is_exhausted():
+            return ()
+        requires = f"{' and '.join(self._call_spec.signature.variadics())} has no axes"
+        if further.requires is not None:
+            if self._call_spec.signature.has_variadic_features():  # `*shape`, which broadcasts with what the code has
+                return ()
+            requires += f", or {further.requires.subject} = {further.requires.value}"
+        return tuple(each.with_requirement(requires) for each in failed[:2])
+
+    def runs_without_axes_alone(self, first: TrialOutcome) -> bool:
+        """Whether what is written as `...` must have no axes, so that a run shows nothing of arrays that have some."""
+        variadics = self._call_spec.signature.variadics()
+        has_name = self._has_named_variadics() or self._call_spec.signature.shares_leading_axes()
+        return bool(variadics) and not has_name and bool(self._with_axes(first))
+
+    def _with_axes(self, first: TrialOutcome) -> Sequence[TrialOutcome]:
+        """The runs that show that nothing fits with one axis and with two, where a run had none, if they show that.
+
+        Unless one axis has a size that nothing explains, such as that of another axis.
         """
         if not self._accuses or self._entry.origin == "seen" or not self._call_spec.certain:
             return ()
         if first.trial.rank or first.trial.substitution.ties or first.has_invented():
             return ()
-        if not self._has_named_variadics():
-            return ()
-        variadics = self._call_spec.signature.variadics()
         several = ((1, 0), (1, 1), (1, DIVISIBLE), (1, SQUARES), (_SEVERAL, 0))
         trials = (dataclasses.replace(first.trial, rank=rank, variant=variant) for rank, variant in several)
         shown = (self._attempts.run_if_possible(trial) for trial in trials)
@@ -421,15 +443,7 @@ class CodeErrors:
             return ()
         if any(each.bound_call is None or each.bound_call.shared for each in failed):
             return ()
-        further = self._sizes.under_any_tie(SearchResult(failed=(failed[0],)))
-        if (further.tied and further.requires is None) or self._attempts.is_exhausted():
-            return ()
-        requires = f"{' and '.join(variadics)} has no axes"
-        if further.requires is not None:
-            if self._call_spec.signature.has_variadic_features():  # `*shape`, which broadcasts with what the code has
-                return ()
-            requires += f", or {further.requires.subject} = {further.requires.value}"
-        return tuple(each.with_requirement(requires) for each in failed[:2])
+        return failed
 
 
 def may_blame_dtype(outcome: TrialOutcome) -> bool:

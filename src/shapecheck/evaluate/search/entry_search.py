@@ -51,7 +51,7 @@ from shapecheck.evaluate.search.further_runs import (
 from shapecheck.evaluate.search.refused_shapes import RefusedShape, find_refused
 from shapecheck.evaluate.search.size_search import SizeSearch, says_division, says_order
 from shapecheck.model import Assumption, Evaluation
-from shapecheck.model.assumption import AS_CLAIMED
+from shapecheck.model.assumption import AS_CLAIMED, NO_AXES
 from shapecheck.worker.messages.plans import EntryPlan
 
 _STACKS, _STACKS_SECONDS = 2, 5.0
@@ -280,6 +280,9 @@ class EntrySearch:
         for name, found in self._further.other_defaults(first):
             others += found.ok or self._errors.narrow_default(name, found)
         narrow = self._errors.narrow(first, ranks) or self._errors.narrow_to_none(first)
+        if self._errors.runs_without_axes_alone(first):
+            none = Assumption("rank", "...", NO_AXES, "written")
+            symbolic, runs = ([_add_assumption(each, none) for each in some] for some in (symbolic, runs))
         shown = (*symbolic, *runs, *sized, *others, *narrow)
         if lengths := self._further.other_lengths(first):
             shown = (*map(with_usual_length, shown), *lengths)

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 
 from shapecheck.evaluate.inputs.facts.deciding_names import names_of_check
 from shapecheck.evaluate.inputs.trials.choices import shape_key
+from shapecheck.evaluate.inputs.trials.size_assignment import DIVISIBLE
 from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec
 from shapecheck.evaluate.inputs.trials.trial import CallSpec, Trial, TrialOutcome
 from shapecheck.evaluate.probes.attribute_access import unwrap
 from shapecheck.evaluate.search.attempts import Attempts
+from shapecheck.evaluate.search.size_search import says_division
 from shapecheck.shapes import is_variadic, parse_spec
 
 _ATTEMPTS = 24
@@ -79,7 +81,10 @@ def _run_otherwise(
     for spec in _other_shapes(argument, names):
         if attempts.is_exhausted():
             return None
-        outcome = attempts.run(dataclasses.replace(start, choices=((shape_key(argument.parameter), spec),)))
+        trial = dataclasses.replace(start, choices=((shape_key(argument.parameter), spec),))
+        outcome = attempts.run(trial)
+        if outcome.failure is not None and says_division(outcome.failure.message):
+            outcome = attempts.run(dataclasses.replace(trial, variant=DIVISIBLE))
         if outcome.ok:
             return outcome
     return None

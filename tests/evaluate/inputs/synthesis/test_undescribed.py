@@ -764,6 +764,16 @@ def rewards(features: Array):
     assert features.ndim == 2
     return features[1:] - features[:-1]
 
+def cells(images: Array, size: int):
+    '''Averages, for sizes that are multiples.
+
+    Args:
+        images: array of shape `(h, w)`.  ~SC207
+    '''
+    assert images.ndim == 3
+    h, w = images.shape[1] // size, images.shape[2] // size
+    return images.reshape(-1, h, size, w, size).mean((2, 4))
+
 def differences(x: Array, y: Array, scale: float):
     '''Differences.
 

@@ -209,6 +209,26 @@ def lengths_of_one(x: Float[Array, "... 3"]) -> Float[Array, ""]:
 def weighed(x: Float[Array, "*shape"]) -> Float[Array, "3"]:
     return x * jnp.ones(3)
 """,
+    # three dots of several arrays, of which one goes on, are as good as a name
+    "dots.py": """
+def picked(values, order):
+    '''Pick one.
+
+    Args:
+        values: array of shape `[..., D]`.
+        order: indices of shape `[...]`.
+    '''
+    return jnp.squeeze(jnp.take_along_axis(values, order[..., None], axis=-1), axis=0)  ~SC305
+
+def picked_last(values, order):
+    '''Pick one.
+
+    Args:
+        values: array of shape `[..., D]`.
+        order: indices of shape `[...]`.
+    '''
+    return jnp.squeeze(jnp.take_along_axis(values, order[..., None], axis=-1), axis=-1)
+""",
     # with one axis it runs for the size of another axis alone, which nothing explains
     "one_size.py": """
 def perpendicular(u: Float[Array, "*batch 3"]) -> Float[Array, "*batch 3"]:
@@ -273,6 +293,11 @@ def test_the_finding_says_which_axes(folder) -> None:
     (finding,) = folder.cases["model.py"].findings
     assert finding.message.startswith("this runs only where *batch is one axis, which the claims leave open: vmap")
     assert finding.severity == "error"
+
+
+def test_what_is_seen_without_axes_alone_is_not_verified(folder) -> None:
+    (unreached,) = (each for each in folder.report.unreached if each.path == "no_axes.py")
+    assert unreached.reason.startswith("the code runs only where `...` has no axes")
 
 
 def test_the_finding_says_which_size_of_one_axis_goes(folder) -> None:

@@ -114,6 +114,12 @@ class CallSignature:
         written = (d for d in dims if not isinstance(d, VariadicDim) or any(d.name in names for names in self.claims))
         return tuple(dict.fromkeys(map(str, written)))
 
+    def shares_leading_axes(self) -> bool:
+        """Whether several arrays begin with `...`, and one of them has other dims behind that: `(..., d)` and `(...)`."""
+        dims = [parse_spec(array.spec).dims for array in self.arrays]
+        leading = [each for each in dims if each and is_variadic(each[0]) and not isinstance(each[0], VariadicDim)]
+        return len(leading) > 1 and any(len(each) > 1 for each in leading)
+
     def has_variadic_features(self) -> bool:
         """Whether a variadic dim ends some array, and its name does not say that it counts things as `*batch` does."""
         ends = (dims[-1] for dims in (parse_spec(array.spec).dims for array in self.arrays) if dims)
