@@ -115,7 +115,7 @@ class CallSignature:
         return tuple(dict.fromkeys(map(str, written)))
 
     def shares_leading_axes(self) -> bool:
-        """Whether several arrays begin with `...`, and one of them has other dims behind that: `(..., d)` and `(...)`."""
+        """Whether several arrays begin with `...`, one of them with dims behind that: `(..., d)` and `(...)`."""
         dims = [parse_spec(array.spec).dims for array in self.arrays]
         leading = [each for each in dims if each and is_variadic(each[0]) and not isinstance(each[0], VariadicDim)]
         return len(leading) > 1 and any(len(each) > 1 for each in leading)
