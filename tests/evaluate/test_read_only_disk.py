@@ -178,6 +178,13 @@ def test_a_module_makes_its_folders_elsewhere(checked) -> None:
     assert not report.unreached
 
 
+def test_a_module_that_makes_a_folder_elsewhere_is_imported_without_it(checked, tmp_path: Path) -> None:
+    elsewhere = Path.home() / f".shapecheck-test-{tmp_path.name}-{os.getpid()}"
+    report = checked(f'Path("{elsewhere}", "cache").mkdir(parents=True, exist_ok=True)\n' + MODEL)
+    assert not elsewhere.exists()
+    assert not report.unreached
+
+
 def test_a_module_that_would_remove_a_folder_is_not_imported(checked) -> None:
     report = checked('shutil.rmtree("OUTSIDE")\n' + MODEL)
     assert all("What is checked changes only what it has made itself" in each.reason for each in report.unreached)

@@ -16,7 +16,7 @@ from shapecheck.claims.docstring_sections import SHAPE_BEFORE_COLON
 from shapecheck.claims.lead_words import leaves_axes_out
 from shapecheck.claims.unmarked_shapes import is_listed_shape, is_unmarked_shape, may_be_shape
 
-_SENTENCE = re.compile(r"(?<=[.;])\s+(?=[A-Z(`])|\n\s*[-*]\s")
+_SENTENCE = re.compile(r"(?<=[.;])(?<!e\.g\.)(?<!i\.e\.)\s+(?=[A-Z(\[`])|\n\s*[-*]\s")
 # Words that make the shape that of something else, or hold only at times.
 _SPOILERS = re.compile(
     r"\b(?:broadcast\w*|e\.g|for example|for instance|such as|same shape|like|callable|functions?(?!\w*,)|callback|maps"

@@ -109,6 +109,7 @@ class _Guard:
         for name in ("mkfifo", "mknod"):
             self._replace(os, name, self._guard_new_files)
         self._replace(os, "open", self._guard_open)
+        self._replace(os, "mkdir", self._pass_over_folders)
         for owner, name in (
             *((os, name) for name in ("posix_spawn", "posix_spawnp", "system")),
             (sys.modules.get("_posixsubprocess"), "fork_exec"),
@@ -137,6 +138,27 @@ class _Guard:
             return before(path, *args, dir_fd=dir_fd, **kwargs)
 
         return make
+
+    def _pass_over_folders(self, before: Callable[..., Any]) -> Callable[..., Any]:
+        """Make no folder outside of the project and of temporary ones, such as for a cache, and say nothing of it.
+
+        Who makes one mostly goes on: what is written into it is refused then.
+        """
+
+        def make(path: object, *args: object, dir_fd: int | None = None, **kwargs: object) -> object:
+            limits = self.limits
+            if limits is not None and not _exists(path) and self._is_elsewhere(limits, _in_folder(path, dir_fd)):
+                return None
+            return before(path, *args, dir_fd=dir_fd, **kwargs)
+
+        return make
+
+    def _is_elsewhere(self, limits: WriteLimits, path: object) -> bool:
+        """Whether a path leads out of the project, and out of the folders in which things may be made."""
+        if not isinstance(path, (str, bytes, os.PathLike)):
+            return False
+        real = os.path.join(os.path.realpath(os.fsdecode(path)), "")
+        return not real.startswith((self.temporary, *limits.scratch, *limits.made, *limits.project))
 
     def _guard_open(self, before: Callable[..., Any]) -> Callable[..., Any]:
         """Open what is below a descriptor by its full name, so that the hook hears of it."""

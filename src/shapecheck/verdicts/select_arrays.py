@@ -130,7 +130,7 @@ def select_described(claim: Claim, value: Value) -> list[list[SelectedArray]]:
 
 
 def _as_stack(claim: Claim, value: Value) -> Iterator[ArrayValue]:
-    """A list of arrays of one shape as the array that they would be stacked: `[x, y]  # (2, n)`.
+    """A list of arrays of one shape as the array that they would be stacked: `[x, y]  # (2, n)`; lists of lists, too.
 
     A tuple, such as `meshgrid` gives, if the claim says in front of how many it is.
     """
@@ -138,10 +138,19 @@ def _as_stack(claim: Claim, value: Value) -> Iterator[ArrayValue]:
     if isinstance(value, TreeValue) and (
         value.kind == "list" or (value.kind == "tuple" and list(map(str, first)) == [str(len(value.children))])
     ):
-        shapes = {each.shape if isinstance(each, ArrayValue) else None for each in value.children}
-        item = value.children[0] if value.children else None
-        if len(shapes) == 1 and isinstance(item, ArrayValue):
-            yield replace(item, shape=(str(len(value.children)), *item.shape))
+        stacked = _stack(value)
+        if stacked is not None:
+            yield stacked
+
+
+def _stack(value: Value) -> ArrayValue | None:
+    """What `jnp.asarray` makes of a list, or a tuple, of arrays or of lists of them; None if they are not alike."""
+    if not isinstance(value, TreeValue):
+        return value if isinstance(value, ArrayValue) else None
+    items = [_stack(each) for each in value.children] if value.kind in ("list", "tuple") else []
+    if not items or items[0] is None or any(each is None or each.shape != items[0].shape for each in items):
+        return None
+    return replace(items[0], shape=(str(len(items)), *items[0].shape))
 
 
 def _may_be_raw_keys(claim: Claim, value: ArrayValue) -> bool:
