@@ -341,7 +341,7 @@ HEADERS = {
         def k(x, y):  # (b, t)
             pass
         """,
-        ["[b t]: return", "[t]: return | param x", "[b t]: return | param x", "[b t]: return"],
+        ["[b t]: return", "[b t]: param x", "[t]: return", "[b t]: return | param x", "[b t]: return"],
     ),
     "several comments behind one header": (
         """

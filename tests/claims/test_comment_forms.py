@@ -28,6 +28,9 @@ BEHIND = {
     "x = f(y)  # slice of weights: (n, m)": [],
     "Mesh = Tuple[int, int]  # (n, m)": [],
     "x = f(a.shape[1:],  # (n, m)\n      b)": [],
+    "x = f(y)  # [n_tokens, 1] ++ [n_tokens, d]": [],
+    "x = f(y[:, None], w)  # y -> (n_tokens, 1)": ["[n_tokens 1]: value y[:, None] | value f(y[:, None], w)"],
+    "x = f(y)  # y -> (n_tokens, 1)": ["[n_tokens 1]: value f(y)"],
     "x = jnp.full((2,), 1)  # (block_seq_idx, block_dim_idx)": [],
 }
 ABOVE = {

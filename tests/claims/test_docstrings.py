@@ -40,6 +40,14 @@ STYLES = {
         ''',
         ["[batch time]: param x", "[batch]: param y", "[batch] .0: return", "[time] .1: return"],
     ),
+    "an arrow to several results with names": (
+        '''
+        def f(x):
+            """x: (batch, time) -> y: (batch, time), means: (batch,)"""
+            return g(x), x.mean(1)
+        ''',
+        ["[batch time]: param x", "[batch time] .0: return", "[batch] .1: return"],
+    ),
     "an arrow to one of several results": (
         '''
         def f(x):

@@ -12,6 +12,7 @@ Describe = Callable[..., list[str]]
 
 PARAMETERS = {
     "x: (B, T, D) tokens": "[B T D]: param x",
+    "x: More tokens, if there are any. [B, T, D]": "[B T D]: param x",
     "x: [B, T]": "[B T]: param x",
     "x: `(B, T)` tokens": "[B T]: param x",
     "x: ``(T, D)`` tokens": "[T D]: param x",

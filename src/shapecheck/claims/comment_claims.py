@@ -25,6 +25,7 @@ from shapecheck.syntax.source_text import SourceText, position_of
 
 _SHORT = 4  # words in front of a shape: more than these are a sentence, which may speak of anything
 _PARAGRAPH = 6  # statements below a comment that heads them
+_KEY = re.compile(r"(?:^|_)(?:key|rng|prng)s?$", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z]\w*")
 _ARROW = re.compile(r"[-=]>|[→⇒⟶↦]")
 _VARIABLE_HEADING = re.compile(r"#+\s*+`?[a-z_]\w*+`?\s*+:")
@@ -199,11 +200,13 @@ class CommentClaimReader:
         if signature and len(segment.taken) == len(segment.labels) == 1:
             taken = replace(segment, shapes=segment.taken, taken=(), arrow=False, tail="")
             yield from self._of_segment(line, PlacedSegment(stated.offset, taken), placed, targets)
-        elif len(segment.taken) == len(signature) - 1 and not segment.labels:
+        elif signature and not segment.labels and (parameters := _arrays_among(signature[:-1], len(segment.taken))):
             # Perhaps in this order: it describes what nothing else does, and accuses nobody.
-            for shape, parameter in zip(segment.taken, signature, strict=False):
+            for shape, parameter in zip(segment.taken, parameters, strict=True):
                 alone = replace(segment, shapes=(shape,), taken=())
                 yield _Draft(segment=alone, offset=stated.offset, target=parameter, sure=False, explicit=False)
+            if not own:
+                targets = [signature[-1]]
         named = self.labels.find_variables(line.comment, segment, placed, targets)
         if segment.assigned and (named is None or self.labels.may_be_code(segment, placed)):
             return
@@ -248,6 +251,9 @@ class CommentClaimReader:
             places = places if widened is None else (*places, widened)
         updated = self.anchors.updated_part(placed) if places and not segment.labels else None
         places = places if updated is None else (*places, updated)
+        if segment.arrow and len(segment.labels) == 1 and not segment.taken:
+            made = self.anchors.made_of(placed, segment.labels[0])  # `return m, v.squeeze(-1)  # v -> (n,)`
+            places = places if made is None else (made, *places)
         if own:
             places = self._with_step(line, segment, replace(targets[0], places=places)).places
         # A sentence above a statement is sure only of dims that are known.
@@ -283,9 +289,11 @@ class CommentClaimReader:
         """What a function takes and returns, if an arrow at its beginning leads from arguments to a result.
 
         That may be its own result: `# x: (n, d), y: (m, d) -> (n, n)`. `# x: (n, d) -> (d, n)` above `x = x.T` tells
-        of that statement alone.
+        of that statement alone. Behind the header of a function an arrow is about nothing else.
         """
-        if not segment.arrow or not line.comment.own_line or not self.labels.begins(placed):
+        if segment.arrow and not line.comment.own_line:
+            return self.anchors.signature(placed)  # behind its header
+        if not segment.arrow or not self.labels.begins(placed):
             return ()
         function = self.tables.nodes[self.tables.function_scope(placed.scope)]
         if not isinstance(function, Function):
@@ -506,6 +514,12 @@ class CommentClaimReader:
 def _is_worked_example(line: CommentLine, segment: Segment) -> bool:
     """Whether there are numbers alone in a text of several lines: "pad by 2, so that signal.shape = (6, 6)"."""
     return segment.numeric and line.first != line.last
+
+
+def _arrays_among(parameters: Sequence[CommentTarget], count: int) -> Sequence[CommentTarget]:
+    """The parameters of which so many shapes speak: all, or all but random keys; none if neither are so many."""
+    others = [each for each in parameters if not _KEY.search(each.name)]
+    return next((each for each in (parameters, others) if len(each) == count), ())
 
 
 def _has_axis_of_one(segment: Segment) -> bool:

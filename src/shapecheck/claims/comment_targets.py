@@ -182,6 +182,23 @@ class CommentTargets:
         scope = self.tables.function_scope(placed.scope)
         return value_place(scope, value.args[0], self._describe_expression(value.args[0]), placed.loop)
 
+    def made_of(self, placed: PlacedStatement, name: str) -> SiteKey | None:
+        """What a statement makes of a variable directly: `v.squeeze(-1)` of `return m, v.squeeze(-1)`, `mask[:, None]`.
+
+        None where that is all of its value, where the variable is bound anew, or stands there several times.
+        """
+        value = getattr(placed.node, "value", None)
+        if not isinstance(value, ast.expr) or self.tables.assigns(placed, name):
+            return None
+        chains = [chain for chain in _chains(value) if chain[0].id == name]
+        if len(chains) != 1 or chains[0][-1] is value:
+            return None
+        whole = chains[0][-1]
+        if isinstance(whole, ast.Name) and not (isinstance(value, ast.Tuple) and whole in value.elts):
+            return None
+        scope = self.tables.function_scope(placed.scope)
+        return value_place(scope, whole, self._describe_expression(whole), placed.loop)
+
     def described_step(self, placed: PlacedStatement, lead: str) -> SiteKey | None:
         """The call inside of a statement's value that the words above tell of, and not what is made of its result.
 
@@ -427,6 +444,23 @@ def _chained_calls(value: ast.expr | None) -> Iterator[ast.Call]:
         yield value
         receiver = value.func.value if isinstance(value.func, ast.Attribute) else None
         value = receiver if isinstance(receiver, ast.Call) else value.args[0] if value.args else None
+
+
+def _chains(value: ast.expr) -> Iterator[tuple[ast.Name, *tuple[ast.expr, ...]]]:
+    """The variables in an expression, each with what is made of it link by link: `x`, `x.T`, `x.T.reshape(2, -1)`."""
+    above = {child: node for node in ast.walk(value) for child in ast.iter_child_nodes(node)}
+    for node in ast.walk(value):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            links: list[ast.expr] = []
+            link: ast.AST = node
+            while (outer := above.get(link)) is not None and isinstance(
+                outer, ast.Attribute | ast.Subscript | ast.Call
+            ):
+                if link is not (outer.func if isinstance(outer, ast.Call) else outer.value):
+                    break
+                links.append(outer)
+                link = outer
+            yield node, *links
 
 
 def _join_readings(targets: Sequence[CommentTarget]) -> CommentTarget:

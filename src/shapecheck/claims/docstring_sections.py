@@ -40,10 +40,11 @@ _ADMONITION = re.compile(r"\s*(?:!!!|\?\?\?|\.\.\s)")
 _NAME = re.compile(r"\w+")
 _FURTHER = re.compile(r"(?:[,;.]|(?<=[)\]])\s+and\b)\s+(?:and\s+)?`?(?P<name>[A-Za-z_]\w*)`?\s*(?::(?=\s)|(?=[(\[]))")
 _BRACKET = r"`*[(\[][^()\[\]]*[)\]]`*"
+_NAMED_BRACKET = rf"(?:`?[A-Za-z_]\w*`?\s*:?\s*)?{_BRACKET}"
 # What a function gives, behind what it takes: `x: (n, d) -> (n,)`, `x: (n, d). Returns the norms (n,).`
 _RESULT = re.compile(
     r"\s*(?:->|→|[.;,]\s+returns?:?\s)\s*(?:(?:the|an?)\s+)?(?:[A-Za-z_][\w-]*\s+){0,3}"
-    rf"(?=\(?{_BRACKET}(?:(?:\s*,(?:\s*and)?|\s+and)\s*{_BRACKET})*\)?[^()\[\]]*$)",
+    rf"(?=\(?{_NAMED_BRACKET}(?:(?:\s*,(?:\s*and)?|\s+and)\s*{_NAMED_BRACKET})*\)?[^()\[\]]*$)",
     re.IGNORECASE,
 )
 

@@ -103,6 +103,9 @@ _NEXT_STEP = re.compile(r"(?:[,;&] )?(?:and )?(?:then|finally)\b")
 _TOKEN = re.compile(r"[^\W\d]\w*+(?:\.[^\W\d]\w*+)*+(?:'s\b)?+|\d++|[-=]{1,2}>|→|⇒|⟶|↦|==|\S")
 _ARROWS = frozenset({"->", "-->", "=>", "==>", "→", "⇒", "⟶", "↦"})
 _OPERATORS = frozenset("^@*+·×⊗⊙∘")
+# Between two shapes, of what is computed of the two: `(a, b) @ (b, c)`, `[b, 1] ++ [b, t]`.
+_SIGNS_BETWEEN = "x @ * + - × · ⊗ ⊕ < > <= >= ≤ ≥ != ++ || cat concat concatenated stacked"
+_BETWEEN_OPERANDS = frozenset(_SIGNS_BETWEEN.split())
 _VERBS = words("is are has now becomes be")
 _LAST_WORD = re.compile(r"([A-Za-z]++)[\s`,]*+$")
 _FIRST_WORD = re.compile(r"[\s`,]*+([A-Za-z]++)")
@@ -313,23 +316,7 @@ class _LeadReader:
             return "or"
         if signs in (["="], ["=="]):
             return "="
-        if len(signs) == 1 and signs[0] in {
-            "x",
-            "@",
-            "*",
-            "+",
-            "-",
-            "×",
-            "·",
-            "⊗",
-            "<",
-            ">",
-            "<=",
-            ">=",
-            "≤",
-            "≥",
-            "!=",
-        }:
+        if "".join(signs) in _BETWEEN_OPERANDS:
             return "op"
         return "prose"
 

@@ -286,7 +286,8 @@ class EntrySearch:
         shown = (*symbolic, *runs, *sized, *others, *narrow)
         if lengths := self._further.other_lengths(first):
             shown = (*map(with_usual_length, shown), *lengths)
-        if made := self._further.as_file_makes(first):
+        settled = self._further.as_settled(first) if self._follower.meets_numbers(first) else ()
+        if made := (*self._further.as_file_makes(first), *settled):
             shown = tuple(map(as_another_guess, (*shown, *made)))
         return SearchResult(ok=self._in_doubt(first, shown))
 

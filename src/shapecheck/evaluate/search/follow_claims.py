@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -22,10 +23,11 @@ from shapecheck.evaluate.inputs.trials.trial import Trial, TrialOutcome
 from shapecheck.evaluate.probes.recorder import ClaimedShapes
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.suggest_ties import closes_circle
-from shapecheck.model import ArrayValue, FunctionKey, OtherValue, Value
+from shapecheck.model import ArrayValue, FunctionKey, OtherValue, TreeValue, Value
 from shapecheck.model.observation import NUMBERS
 from shapecheck.shapes import Dim, EvaluationError, FixedDim, NamedDim, SymbolicDim, evaluate, parse_spec
 
+_NUMBER = re.compile(r"(?<![\w.])(?!1\b)[1-9]\d*")
 _ATTEMPTS = 150
 _SECONDS = 4.0
 _MOST_STEPS = 24
@@ -103,6 +105,11 @@ class ClaimFollower:
         is_said = all(conflict.axes for conflict in best.conflicts)
         choices = frozenset(key for key, _ in best.outcome.trial.choices if is_said and key not in chosen)
         return FollowedRun(best.outcome, frozenset(self._ties & set(best.outcome.trial.substitution.ties)), choices)
+
+    def meets_numbers(self, outcome: TrialOutcome) -> bool:
+        """Whether a claim about what a run showed has a number in it: `(n, 64)`, `4*d`."""
+        places = {(call.path, each.site) for call in outcome.calls for each in call.observations}
+        return any(_NUMBER.search(self._claimed[place].spec) for place in places if place in self._claimed)
 
     def distance(self, outcome: TrialOutcome) -> int:
         """By how many axes values differ from what claims say, in all."""
@@ -291,7 +298,15 @@ def _equal_axes(dims: Sequence[Dim], shape: Sequence[str]) -> tuple[tuple[str, s
 
 
 def _difference(value: Value, rank: int) -> int:
-    """By how many axes a value differs; by none what is neither an array nor a number."""
+    """By how many axes a value differs; by none what is neither an array nor a number.
+
+    Of several arrays one may be meant, or what they are as one array.
+    """
+    if isinstance(value, TreeValue) and value.kind in ("tuple", "list"):
+        arrays = [each for each in value.children if isinstance(each, ArrayValue)]
+        if not arrays or len(arrays) < len(value.children):
+            return 0
+        return min(_difference(each, rank - more) for each in arrays for more in (0, 1))
     if isinstance(value, ArrayValue):
         outer = len(value.mapped) + len(value.hidden)
         return min(abs(len(value.shape) + more - rank) for more in range(outer + 1))

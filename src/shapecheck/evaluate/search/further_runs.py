@@ -188,6 +188,19 @@ class FurtherRuns:
             )
         return (*found.ok, *([again] if again is not None and again.ok else []))
 
+    def as_settled(self, first: TrialOutcome) -> tuple[TrialOutcome, ...]:
+        """The run where a constructor gets the integers that all the project's calls give it.
+
+        `FeedForward(dim, 4)`: a comment `# (T, 4*D)` in that class is no error because it might be given another.
+        """
+        if not self._accuses or first.trial.init or self._attempts.is_exhausted():
+            return ()
+        integers = tuple(self._call_spec.settled().items())
+        if not integers:
+            return ()
+        found = self._attempts.run_if_possible(dataclasses.replace(first.trial, init=integers))
+        return (found,) if found is not None and found.ok else ()
+
     def other_lengths(self, first: TrialOutcome) -> tuple[TrialOutcome, ...]:
         """The same with longer and shorter sequences, where they were made up: `shape: Sequence[int]` of a vector.
 

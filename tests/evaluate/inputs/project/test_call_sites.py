@@ -77,6 +77,21 @@ def test_a_name_that_two_functions_have_says_nothing() -> None:
     assert values("def pool(a, size): ...\ndef other():\n    def pool(b, size): ...\npool(x, 2)", "size") == []
 
 
+def settled(text: str) -> dict[str, int]:
+    top = __name__.partition(".")[0]
+    sites = CallSites(lambda: [CallingText("x.py", f"import {top}\n{text}")])
+    return dict(sites.settled_integers(Pooler))
+
+
+def test_integers_on_which_all_calls_agree_that_leave_others_open() -> None:
+    assert settled("def f(n):\n    return Pooler(n, mode=4)") == {"mode": 4}
+    assert settled("def f(n):\n    return Pooler(n, mode=4), Pooler(2 * n, mode=4)") == {"mode": 4}
+    assert settled("def f(n):\n    return Pooler(n, mode=4), Pooler(n, mode=3)") == {}
+    assert settled("Pooler(64, mode=4)") == {}
+    assert settled("n = 64\nPooler(n, mode=4)") == {}
+    assert settled("def f(n):\n    return Pooler(n, mode='max')") == {}
+
+
 def test_nothing_is_run() -> None:
     with pytest.raises(UnknownValueError):
         written_value(ast.parse("__import__('os').getpid()", mode="eval").body, {})
@@ -149,3 +164,27 @@ def test_an_edit_of_a_call_is_seen(run: Callable[..., Report]) -> None:
     use = "from pkg import model\n\ndef build():\n    return model.Mixer(28, heads=2)\n"
     files |= {"README.md": README.replace("21", "n"), "pkg/use.py": use}
     assert run(files, cache=True).summary.unreached == 0
+
+
+WIDENED = """\
+import equinox as eqx
+import jax
+from jaxtyping import Array, Float
+
+class FeedForward(eqx.Module):
+    up: eqx.nn.Linear
+
+    def __init__(self, dim, mult, *, key):
+        self.up = eqx.nn.Linear(dim, dim * mult, key=key)
+
+    def __call__(self, x):  # (T, D) -> (T, 4*D)
+        return jax.vmap(self.up)(x)  # (T, 4*D)
+"""
+
+
+def test_a_number_that_all_callers_give_is_no_error_of_the_class(run: Callable[..., Report]) -> None:
+    use = "from pkg.model import FeedForward\n\ndef build(dim, key):\n    return FeedForward(dim, {}, key=key)\n"
+    codes = {}
+    for name, text in {"four": use.format(4), "three": use.format(3), "one among many": "FeedForward(8, 4)"}.items():
+        codes[name] = {each.code for each in run({"pkg/model.py": WIDENED, "pkg/use.py": text}).findings}
+    assert codes == {"four": set(), "three": {"SC201"}, "one among many": {"SC201"}}

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from shapecheck.evaluate.inputs.facts import name_hints
 from shapecheck.evaluate.inputs.facts.parameter_facts import called_name
 from shapecheck.evaluate.inputs.facts.written_tables import written_tables
 from shapecheck.evaluate.probes.attribute_access import unwrap
@@ -71,13 +72,29 @@ class CallSites:
         key = f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', '')}"
         if key not in self._found:
             self._found[key] = tuple(self._calls_of(function))
-        for source in self._sources():
-            self._note(source.path)  # any of them may get another call
+        self._note_sources()
         found: list[object] = []
         for call in self._found[key]:
             if parameter in call and not any(_is_same(call[parameter], each) for each in found):
                 found.append(call[parameter])
         return found
+
+    def settled_integers(self, function: Callable[..., object]) -> Mapping[str, int]:
+        """The integers that a class or function is given wherever the project calls it with something of its own.
+
+        `FeedForward(dim, 4)`: those of this project are four times as wide. `FeedForward(64, 4)` is one among many.
+        """
+        found: dict[str, set[object]] = {}
+        self._note_sources()
+        for call in self._every_call(function):
+            known = call.known_values()
+            if all(name in known or name_hints.is_key(name) for name in call.arguments):
+                continue
+            for name, node in call.arguments.items():
+                if isinstance(node, ast.Constant):
+                    found.setdefault(name, set()).add(node.value)
+        only = {name: next(iter(values)) for name, values in found.items() if len(values) == 1}
+        return {name: value for name, value in only.items() if type(value) is int and value > 0}
 
     def table(self, names: Collection[str]) -> Mapping[str, object]:
         """The smallest table that is written out somewhere with all these names, as far as its values are known."""
@@ -96,32 +113,41 @@ class CallSites:
             self._written[source.path] = tuple(written_tables(tree)) if tree is not None else ()
         return self._written[source.path]
 
+    def _note_sources(self) -> None:
+        for source in self._sources():
+            self._note(source.path)  # any of them may get another call
+
     def _sources(self) -> Sequence[CallingText]:
         if self._texts is None:
             self._texts = tuple(self._load())
         return self._texts
 
     def _calls_of(self, function: Callable[..., object]) -> list[CallValues]:
+        found: list[CallValues] = []
+        for call in self._every_call(function):
+            values = call.known_values()
+            if values and not any(_is_same(values, each) for each in found):
+                found.append(values)
+        return sorted(found, key=len, reverse=True)[:_MOST]
+
+    def _every_call(self, function: Callable[..., object]) -> Iterator[_CallSite]:
+        """The calls of a function, if it is the only one of its name."""
         own = unwrap(function)
         name = getattr(own, "__name__", "")
         parameters = _parameters(own)
         if not name.isidentifier() or name.startswith("__") or not parameters:
-            return []
+            return
         definition = re.compile(rf"^\s*(?:def|class) {name}\b", re.MULTILINE)
         if sum(len(definition.findall(each.text)) for each in self._sources() if name in each.text) > 1:
-            return []  # who knows which of them is called
+            return  # who knows which of them is called
         top = str(getattr(own, "__module__", "")).partition(".")[0]
         is_method = parameters[0] in ("self", "cls") and not isinstance(own, type)
-        found: list[CallValues] = []
         for source in self._sources():
             if name not in source.text or top not in f"{source.path} {source.text}":
                 continue
             tree = self._tree(source)
             for call in _calls(tree, name) if tree is not None else ():
-                values = _bind(call, parameters[is_method:])
-                if values and not any(_is_same(values, each) for each in found):
-                    found.append(values)
-        return sorted(found, key=len, reverse=True)[:_MOST]
+                yield call.bound_to(parameters[is_method:])
 
     def _tree(self, source: CallingText) -> ast.Module | None:
         if source.text not in self._trees:
@@ -133,12 +159,35 @@ class CallSites:
 
 
 @dataclass(frozen=True)
-class _CallSite:
+class _WrittenCall:
     """The arguments of a call, and what variables around it are, as far as that is known."""
 
     positional: Sequence[ast.expr]
     named: Mapping[str, ast.expr]
     variables: Mapping[str, ast.expr]
+
+    def bound_to(self, parameters: Sequence[str]) -> _CallSite:
+        """The same by the names of parameters."""
+        given = {**dict(zip(parameters, self.positional, strict=False)), **self.named}
+        return _CallSite({name: node for name, node in given.items() if name in parameters}, self.variables)
+
+
+@dataclass(frozen=True)
+class _CallSite:
+    """What a call gives for each parameter, and the variables around it."""
+
+    arguments: Mapping[str, ast.expr]
+    variables: Mapping[str, ast.expr]
+
+    def known_values(self) -> dict[str, object]:
+        """The values that are written out."""
+        found: dict[str, object] = {}
+        for name, node in self.arguments.items():
+            try:
+                found[name] = written_value(node, self.variables)
+            except UnknownValueError:
+                continue
+        return found
 
 
 def _parameters(own: Callable[..., object]) -> list[str]:
@@ -148,7 +197,7 @@ def _parameters(own: Callable[..., object]) -> list[str]:
         return []
 
 
-def _calls(tree: ast.AST, name: str, variables: Mapping[str, ast.expr] | None = None) -> Iterator[_CallSite]:
+def _calls(tree: ast.AST, name: str, variables: Mapping[str, ast.expr] | None = None) -> Iterator[_WrittenCall]:
     """The calls of what has this name, also through `functools.partial`."""
     variables = {**(variables or {}), **_known_variables(tree)}
     todo = list(ast.iter_child_nodes(tree))
@@ -166,7 +215,7 @@ def _calls(tree: ast.AST, name: str, variables: Mapping[str, ast.expr] | None = 
         if called_name(called)[0] == name:
             named = {each.arg: each.value for each in node.keywords if each.arg is not None}
             plain = next((n for n, each in enumerate(arguments) if isinstance(each, ast.Starred)), len(arguments))
-            yield _CallSite(arguments[:plain], named, variables)
+            yield _WrittenCall(arguments[:plain], named, variables)
 
 
 def _known_variables(tree: ast.AST) -> dict[str, ast.expr]:
@@ -194,18 +243,6 @@ def _known_variables(tree: ast.AST) -> dict[str, ast.expr]:
     # What is bound otherwise hides the variable of that name around.
     unknown = ast.Name("", ast.Load())
     return {name: found.get(name, unknown) if bound.count(name) == 1 else unknown for name in bound}
-
-
-def _bind(call: _CallSite, parameters: Sequence[str]) -> dict[str, object]:
-    given = {**dict(zip(parameters, call.positional, strict=False)), **call.named}
-    found: dict[str, object] = {}
-    for name, node in given.items():
-        if name in parameters:
-            try:
-                found[name] = written_value(node, call.variables)
-            except UnknownValueError:
-                continue
-    return found
 
 
 def written_value(node: ast.expr, variables: Mapping[str, ast.expr]) -> object:

@@ -126,7 +126,8 @@ class CallBuilder:
             ),
             statics=given,
         )
-        return replace(call_spec, infers_inputs=issubclass(cls, inferring_classes()))
+        settled = dict if init else functools.partial(self.models.call_sites.settled_integers, cls)
+        return replace(call_spec, infers_inputs=issubclass(cls, inferring_classes()), settled=settled)
 
     def of_instance(self, model: object, method: str = "__call__") -> CallSpec:
         """Call a method of a model that exists, which may hold abstract arrays."""

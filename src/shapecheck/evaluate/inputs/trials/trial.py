@@ -145,7 +145,7 @@ class CallSpec:
     the code; it is not if an annotation `has_union` of some. With `open_ranks`, for some array nobody says how many
     axes it has, or which sizes; `open_names` are those of such sizes. Assumptions that hold for each trial are
     `lasting`. Of arguments that may have one of several shapes, `alternatives` choose the others.
-    Claims use the integers as sizes that have `defaults`.
+    Claims use the integers as sizes that have `defaults`. The project's calls agree on those that are `settled`.
     A model that `infers_inputs` is built for whatever it is given. If it `varies`, another invention has other
     integers. If it `takes_values`, its arrays may have some. The search ends after so many `attempts`, or `seconds`.
     The first arguments are so many `parameters` of a model, which its factory made.
@@ -163,6 +163,7 @@ class CallSpec:
     ranks: tuple[int, ...] = (1,)
     lasting: tuple[Assumption, ...] = ()
     defaults: tuple[tuple[str, int], ...] = ()
+    settled: Callable[[], Mapping[str, int]] = dict
     varies: bool = False
     infers_inputs: bool = False
     alternatives: tuple[Choices, ...] = ()
