@@ -57,6 +57,12 @@ def test_above_code(comment: str, expected: list[str], described: Describe) -> N
     assert [claim.replace(" each", "") for claim in described(f"{comment}\nx = f(y)\n")] == expected
 
 
+def test_names_at_the_end_of_a_line_have_the_shape_on_the_next(described: Describe) -> None:
+    source = "def f(a, b):\n    # both a/b are\n    # [n, d]\n    c = a + b\n    return c\n"
+    assert described(source.replace("both ", "")) == ["[n d]: param a", "[n d]: param b"]
+    assert described(source) == ["[n d]: value a + b"]
+
+
 def test_a_label_says_that_a_literal_is_a_shape(described: Describe) -> None:
     assert described("# q: [n, d]\nq = draw(key, (n, d))\n") == ["[n d]: value draw(key, (n, d))"]
     assert described("q = draw(key, (n, d))  # (n, d)\n") == []

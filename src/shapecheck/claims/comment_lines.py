@@ -132,8 +132,12 @@ def _may_list_dims(text: str) -> bool:
     return targets == 1 or targets != (found["round"] or found["square"] or "").count(",") + 1
 
 
+_NAME = re.compile(r"[A-Za-z_]\w*")
 _DEFINITION = re.compile(r"(?:async\s++)?+(?:def|class)\s++\w++\s*+[(:\[]|@\w")
 _OF_WHAT = re.compile(r"[\w\])}]\s+(?:of|with|has|have|having)\s*$")  # and its shape, on the next line
+# `means and scales are`, and their shape on the next line
+_WHOSE = re.compile(r"`*(?P<names>[A-Za-z_]\w*`*(?:\s*(?:/|,|\band\b)\s*`*[A-Za-z_]\w*`*)*)\s+(?:is|are|has|have)\s*$")
+_LINKED = re.compile(r"\b(?:is|are)\s*$")
 _SENTENCE_ENDS = re.compile(r"[.:;!?)\]}]\s*$")
 
 
@@ -209,6 +213,12 @@ def _read_line(block: Sequence[Comment], index: int, known: Container[str]) -> C
     if continued and stated and (is_of_another or is_of_cases(_sentence_before(block, index))):
         first = replace(stated[0], segment=replace(stated[0].segment, hedged=True))
         stated = (first, *stated[1:])
+    elif continued and stated and not stated[0].segment.labels and _LINKED.search(before):
+        whose = _WHOSE.match(before)
+        names = tuple(_NAME.findall(whose["names"])) if whose is not None else ()
+        labels = tuple(each for each in names if each != "and")
+        own = replace(stated[0].segment, labels=labels, colon=True, hedged=not labels)
+        stated = (replace(stated[0], segment=own), *stated[1:])
     return CommentLine(
         comment=comment,
         stated=stated,

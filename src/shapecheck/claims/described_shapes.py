@@ -157,6 +157,7 @@ class DescribedShape:
     result: int | None = None
     unmarked: bool = False
     or_number: bool = False
+    under_condition: bool = False
 
 
 def read_shapes(
@@ -180,7 +181,8 @@ def read_shapes(
     if marked:
         if is_return and (in_order := _of_bullets(text, marked, count) or _in_order(text, marked, (), elements, count)):
             return [replace(each, unmarked=False) for each in in_order]
-        found = list(_of_segments(text, marked, elements, is_return=is_return))
+        plain = [marked[0], *(each for each in marked[1:] if not _is_under_condition(text, each.shapes[0]))]
+        found = list(_of_segments(text, plain, elements, is_return=is_return))
         if len(found) == 1:
             found += [*_with_more_axes(found[0], segments), *_under_condition(text, found[0], segments)]
             found += _in_other_cases(text, found[0], segments) if len(found) == 1 else []
@@ -213,9 +215,13 @@ def _under_condition(text: str, first: DescribedShape, segments: Sequence[Segmen
     """What a later sentence says that the same value is under a condition."""
     for segment in segments:
         for bracket in segment.shapes:
-            before = text[_sentence(text, bracket.start)[0] : bracket.start]
-            if bracket.start >= first.bracket.end and _THEN_IT_IS.search(before):
-                yield replace(first, bracket=bracket)
+            if bracket.start >= first.bracket.end and _is_under_condition(text, bracket):
+                yield replace(first, bracket=bracket, under_condition=True)
+
+
+def _is_under_condition(text: str, bracket: Bracket) -> bool:
+    """Whether the sentence of a shape says when that is the one: "If `lengths` is given, the shape is (tokens, d)"."""
+    return _THEN_IT_IS.search(text[_sentence(text, bracket.start)[0] : bracket.start]) is not None
 
 
 def _in_other_cases(text: str, first: DescribedShape, segments: Sequence[Segment]) -> Iterator[DescribedShape]:

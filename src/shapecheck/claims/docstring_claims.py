@@ -328,6 +328,7 @@ class DocstringReader:
             loose=not (shape.sure and names),
             each=shape.leaves,  # what is called a list may be an array
             or_number=shape.or_number,
+            under_condition=shape.under_condition,
         )
 
 

@@ -68,6 +68,7 @@ def _parameter_spec(claim: Claim, scope: int, parameter: str) -> ParameterSpec:
         vague=bool(claim.readings) or AnyDim() in parse_spec(claim.spec).dims,
         prose=claim.notation == "docstring",
         alternative=claim.group is not None,
+        at_times=(claim.spec,) if claim.under_condition else (),
         leaves=bool(claim.select),
     )
 

@@ -145,7 +145,7 @@ class Claim:
     holds of an array if any of them does. `part` is the word that the text has for what it describes, no
     variable: the entry of that name, should the value have entries (`a|b` for several). `by_alias` tells that the
     shape stands in an alias, which knows nothing of the function where it is used, `or_number` that in place of the
-    array one number may be given.
+    array one number may be given; one `under_condition` is another shape that the value has then.
     """
 
     path: str
@@ -169,6 +169,7 @@ class Claim:
     each: bool = False  # one shape for a tuple target or a list: that of the whole value, or else of each element
     by_alias: bool = False
     or_number: bool = False
+    under_condition: bool = False
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,12 @@ def _doubt(
         return TWICE.format(name=names[0], other=names[1])
     for other, false in verdicts.bad.items():
         sibling = module.claims[other[1]] if other[0] == key[0] else claim
-        if sibling is claim or sibling.span == claim.span or sibling.scope != claim.scope:
+        if (
+            sibling is claim
+            or sibling.span == claim.span
+            or _are_alternatives(sibling, claim)
+            or sibling.scope != claim.scope
+        ):
             continue
         theirs = _difference(sibling, false)
         if (own is not None and theirs is not None and own.agrees(theirs)) or _is_same(claim, sibling):
@@ -151,6 +156,11 @@ def _names_of_one_axis(claim: Claim, false: Contradiction) -> tuple[str, str] | 
     right = {size: name for name, size, own in claimed if own == size}
     wrong = [(name, right[own]) for name, size, own in claimed if own is not None and own != size and own in right]
     return next(((name, other) for name, other in wrong if name != other), None)
+
+
+def _are_alternatives(one: Claim, other: Claim) -> bool:
+    """Whether two claims say what one value may be: `(m,) or (m, k)`."""
+    return one.group is not None and one.group == other.group
 
 
 def _is_same(claim: Claim, other: Claim) -> bool:

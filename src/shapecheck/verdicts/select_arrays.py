@@ -126,6 +126,8 @@ def select_described(claim: Claim, value: Value) -> list[list[SelectedArray]]:
         # `logits, metrics = f(x)  # (b, t)` leaves out a dict of metrics, or a loss.
         plain = [SelectedArray(each) for each in within if isinstance(each, ArrayValue) and each.shape]
         return [leaves, *([plain] if plain else []), *stacked]
+    if stacked and not any(leaf.value.shape for leaf in leaves):
+        return stacked  # a list of numbers that `jnp.asarray` takes
     return [leaves, *stacked]
 
 

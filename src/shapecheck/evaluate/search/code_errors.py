@@ -169,7 +169,7 @@ class CodeErrors:
         if numbers:
             varied = dataclasses.replace(error.trial, invention=ODD)
             other = self._attempts.run_if_possible(self._further.with_other_sizes(varied, error))
-            if other is None or numbers & other.guessed_numbers() or not _is_same_error(other, error):
+            if other is None or numbers & other.guessed_numbers() or not _has_same_axes(other, error):
                 return False
         return bool(keys or numbers)
 
@@ -490,4 +490,10 @@ def _has_same_words(one: TrialOutcome, other: TrialOutcome) -> bool:
 def _is_same_error(one: TrialOutcome, other: TrialOutcome) -> bool:
     """Whether two runs ended on one line with the same words, whatever the sizes."""
     words = {_SIZES.sub("", each.failure.message) for each in (one, other) if each.failure is not None}
+    return one.place == other.place and len(words) == 1
+
+
+def _has_same_axes(one: TrialOutcome, other: TrialOutcome) -> bool:
+    """Whether two runs ended on one line with the same words, about arrays of as many axes."""
+    words = {_NUMBERS.sub("#", each.failure.message) for each in (one, other) if each.failure is not None}
     return one.place == other.place and len(words) == 1

@@ -27,6 +27,8 @@ from shapecheck.evaluate.inputs.trials.choices import (
 from shapecheck.evaluate.inputs.trials.size_assignment import (
     DIVISIBLE,
     DIVISIBLE_TOO,
+    LARGE,
+    LARGE_TOO,
     Substitution,
     UnknownSizeError,
 )
@@ -68,7 +70,7 @@ class FurtherRuns:
         for invention in (ODD, EVEN, 0) if invents else (0,):
             if invention == EVEN and not divides:
                 continue
-            for variant in (1, 0, 2, DIVISIBLE, DIVISIBLE_TOO):
+            for variant in (LARGE_TOO,) if first.trial.variant == LARGE else (1, 0, 2, DIVISIBLE, DIVISIBLE_TOO):
                 trial = dataclasses.replace(first.trial, variant=variant, invention=invention)
                 if variant in tried and not invention:
                     continue

@@ -16,6 +16,8 @@ from shapecheck.evaluate.inputs.trials.multiples import flattened_axis
 from shapecheck.evaluate.inputs.trials.size_assignment import (
     DIVISIBLE,
     DIVISIBLE_TOO,
+    LARGE,
+    LARGE_TOO,
     SQUARES,
     UNNAMED,
     Substitution,
@@ -96,7 +98,8 @@ def _others(size: int, taken: Collection[int]) -> Iterator[int]:
 
 MOST_TIES: Final = 6
 _SPECIAL = (DIVISIBLE, DIVISIBLE_TOO, SQUARES)
-_VARIANTS = (0, 1, 2, *_SPECIAL)
+_LARGE = (LARGE, LARGE_TOO)
+_VARIANTS = (0, 1, 2, *_SPECIAL, *_LARGE)
 _DIVIDING = re.compile(
     r"reshape|divi|modulo|multiple|split|partition|rearrange|evenly|power|square|root|equal", re.IGNORECASE
 )
@@ -136,6 +139,8 @@ class SizeSearch:
                 continue  # with none, an argument goes with whatever the model has
             for variant in _VARIANTS if rank == ranks[0] else (0, 2):
                 if variant in _SPECIAL and not any(map(_may_divide, failed)):
+                    continue
+                if variant in _LARGE and not _is_too_small(failed[0]):
                     break
                 flattened = self._with_columns(failed) if variant == _SPECIAL[0] else None
                 if flattened is not None:
@@ -485,6 +490,12 @@ class SizeSearch:
 def _lacks_package(outcome: TrialOutcome, before: TrialOutcome) -> bool:
     """Whether a run came further than another, to what only a package has that is not there."""
     return outcome.lacks_package and outcome.trace > before.trace
+
+
+def _is_too_small(outcome: TrialOutcome) -> bool:
+    """Whether JAX says that a number is too large beside the size of an axis: with others it may fit."""
+    is_of_sizes = outcome.failure is not None and outcome.failure.kind == "shape" and not outcome.has_guessed_rank()
+    return is_of_sizes and outcome.failure is not None and says_order(outcome.failure.message)
 
 
 def _may_divide(outcome: TrialOutcome) -> bool:

@@ -339,7 +339,12 @@ def _may_have_product(outcome: TrialOutcome, number: int, wanted: int) -> bool:
     ties = dict(outcome.trial.substitution.ties)
     sizes = [int(text) for name, text in chosen if text.isdigit() and name not in ties]
     within = [size for size in sizes if number % _largest_prime(size) == 0]
-    return len(within) > 1 and wanted * math.prod(within) >= number * 2 ** len(within)
+    if len(within) > 1 and wanted * math.prod(within) >= number * 2 ** len(within):
+        return True
+    # What is flattened may have been joined to something: `concatenate([x.reshape(-1), y])`.
+    beside = {*sizes, *(outcome.bound_call.integers.values() if outcome.bound_call is not None else ())}
+    pairs = [(one * other, {one, other}) for one, other in itertools.combinations(sizes, 2)]
+    return any(number == product + more for product, pair in pairs for more in beside - pair if more < wanted)
 
 
 def _largest_prime(number: int) -> int:

@@ -35,7 +35,8 @@ class ParameterSpecs:
                 continue
             first = result.setdefault(description.parameter, description)
             if first.alternative and description is not first:
-                result[description.parameter] = replace(first, others=(*first.others, description.spec))
+                others, at_times = (*first.others, description.spec), (*first.at_times, *description.at_times)
+                result[description.parameter] = replace(first, others=others, at_times=at_times)
         return result
 
     def hints(self, what: object) -> Mapping[str, DocstringHint]:

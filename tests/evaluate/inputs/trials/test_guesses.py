@@ -332,6 +332,60 @@ def sample(start: Float[Array, " d"], chains: int, steps: int): ~unreached
     return draws / spread(draws) ~SC305
 """,
     # a product of free sizes may be what a model was made for, unless one claim has both: then these are two axes
+    # what is handed on to where it must be an array may be one: the error is about the guess
+    "handed.py": """
+class State(NamedTuple):
+    deter: Float[Array, "deter"]
+    stoch: Float[Array, "groups classes"]
+
+class Cell(eqx.Module):
+    lin: eqx.nn.Linear
+
+    def __init__(self, deter: int, groups: int, classes: int, act: int, *, key):
+        self.lin = eqx.nn.Linear(groups * classes + act, deter, key=key)
+
+    def step(self, prev: State, act: Float[Array, "act"]) -> State:
+        return State(self.lin(jnp.concatenate([prev.stoch.reshape(-1), act])), prev.stoch)
+
+    def begin(self, prev, act, first):
+        # first: (), a flag
+        prev = jax.tree.map(lambda a: a * (1.0 - first), prev)
+        return self.step(prev, act * (1 - first))
+
+class Flat(eqx.Module):
+    lin: eqx.nn.Linear
+
+    def __init__(self, deter: int, stoch: int, act: int, *, key):
+        self.lin = eqx.nn.Linear(stoch + act, deter, key=key)
+
+    def step(self, prev: State, act: Float[Array, "act"]) -> State:  ~unreached
+        return State(self.lin(jnp.concatenate([prev.stoch.reshape(-1), act])), prev.stoch)  ~SC302
+""",
+    # the rank of each of several arrays
+    "each.py": """
+def rope(x, pos):
+    h = x.shape[-1]
+    freq = 1.0 / 10000 ** (jnp.arange(0, h, 2) / h)  # (h/2,)
+    ang = pos[:, None] * freq  # (T, h/2)
+    x1, x2 = jnp.split(x, 2, -1)  # (B, T, N, h/2) each
+    return x1 * jnp.cos(ang)[:, None] + x2
+""",
+    # of so many blocks there are enough, if the sequence is long enough
+    "blocks.py": """
+def chosen(keys: Float[Array, "b t d"], count: int = 16, size: int = 64) -> Array:
+    b, t, d = keys.shape
+    blocks = (t + size - 1) // size
+    padded = jnp.pad(keys, ((0, 0), (0, blocks * size - t), (0, 0)))
+    means = padded.reshape(b, blocks, size, d).mean(2)
+    return jax.lax.top_k(means.sum(-1), count)[1]  # (b, count)
+
+def chosen_features(keys: Float[Array, "b t d"], count: int = 16, size: int = 64) -> Array:
+    b, t, d = keys.shape
+    blocks = (t + size - 1) // size
+    padded = jnp.pad(keys, ((0, 0), (0, blocks * size - t), (0, 0)))
+    means = padded.reshape(b, blocks, size, d).mean(1)
+    return jax.lax.top_k(means.sum(-1), count)[1]  # (b, d)  ~SC201
+""",
     "flattened.py": """
 class Codes(eqx.Module):
     book: Float[Array, "k z"]

@@ -209,6 +209,22 @@ def lengths_of_one(x: Float[Array, "... 3"]) -> Float[Array, ""]:
 def weighed(x: Float[Array, "*shape"]) -> Float[Array, "3"]:
     return x * jnp.ones(3)
 """,
+    # a docstring says which axes they are, and under which condition they are others
+    "said.py": """
+def fixed(x: Float[Array, "batch time dim"]) -> Float[Array, "batch dim"]:
+    return jnp.mean(x, axis=1)
+
+def pooled(x: Float[Array, "... dim"], lengths: Float[Array, "n"] | None = None) -> Float[Array, "_ dim"]:
+    '''Pool.
+
+    Args:
+        x: The input of shape `(batch, time, dim)`.
+            If `lengths` is provided, the shape should be `(tokens, dim)`.
+    '''
+    if lengths is not None:
+        return jnp.zeros((lengths.shape[0], x.shape[-1]))
+    return fixed(x)
+""",
     # three dots of several arrays, of which one goes on, are as good as a name
     "dots.py": """
 def picked(values, order):

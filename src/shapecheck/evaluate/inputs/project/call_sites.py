@@ -159,7 +159,7 @@ class CallSites:
 
 
 @dataclass(frozen=True)
-class _WrittenCall:
+class _UnboundCall:
     """The arguments of a call, and what variables around it are, as far as that is known."""
 
     positional: Sequence[ast.expr]
@@ -197,7 +197,7 @@ def _parameters(own: Callable[..., object]) -> list[str]:
         return []
 
 
-def _calls(tree: ast.AST, name: str, variables: Mapping[str, ast.expr] | None = None) -> Iterator[_WrittenCall]:
+def _calls(tree: ast.AST, name: str, variables: Mapping[str, ast.expr] | None = None) -> Iterator[_UnboundCall]:
     """The calls of what has this name, also through `functools.partial`."""
     variables = {**(variables or {}), **_known_variables(tree)}
     todo = list(ast.iter_child_nodes(tree))
@@ -215,7 +215,7 @@ def _calls(tree: ast.AST, name: str, variables: Mapping[str, ast.expr] | None = 
         if called_name(called)[0] == name:
             named = {each.arg: each.value for each in node.keywords if each.arg is not None}
             plain = next((n for n, each in enumerate(arguments) if isinstance(each, ast.Starred)), len(arguments))
-            yield _WrittenCall(arguments[:plain], named, variables)
+            yield _UnboundCall(arguments[:plain], named, variables)
 
 
 def _known_variables(tree: ast.AST) -> dict[str, ast.expr]:

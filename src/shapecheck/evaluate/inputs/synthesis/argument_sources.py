@@ -10,7 +10,7 @@ import operator
 import types
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Union
 
@@ -74,7 +74,7 @@ from shapecheck.model import DocstringHint, InferredParameter
 from shapecheck.model.assumption import AS_CLAIMED
 from shapecheck.model.claim import ANY_ARRAY
 from shapecheck.model.parameter_parts import Part, entries_of
-from shapecheck.shapes import AnyDim, SpecError, parse_spec
+from shapecheck.shapes import AnyDim, AnyDims, SpecError, is_variadic, parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
 _PLAIN_TYPES: Final[Mapping[str, type]] = {each.__name__: each for each in (bool, float, int, str)}  # of docstrings
@@ -359,7 +359,10 @@ class ArgumentSources:
                 return MISSING
             called = MISSING if described.exact else self._as_called(function, name, only=WrittenArray)
             return self._values.as_taken(name, described) if called is MISSING else called
-        if described is None or (is_array_type(annotation) and not _is_open(annotation)):
+        if described is not None and is_array_type(annotation):
+            spec = _with_leading_axes(annotation, described.spec)
+            return MISSING if spec is None else self._from_description(annotation, name, replace(described, spec=spec))
+        if described is None:
             return MISSING
         if is_callable(annotation):  # what its calls give, if the type does not say it: `f: Callable  # (n,) -> (m,)`
             if not leaves_open(annotation):
@@ -576,10 +579,21 @@ class ArgumentSources:
         return _PLAIN_TYPES.get(hint.type, MISSING) if hint is not None else MISSING
 
 
-def _is_open(annotation: object) -> bool:
-    """Whether an array type leaves all axes open: `...`, of which a docstring may say more."""
+def _with_leading_axes(annotation: object, described: str) -> str | None:
+    """The spec of an array type, if that begins with `...` and a description says which axes these are.
+
+    `Float[Array, "... d"]` of what a docstring calls `(batch, time, dim)` is (batch, time, d).
+    """
     found = array_type(annotation)
-    return found is not None and found.shape.strip() == "..."
+    own = parse_spec(found.shape).dims if found is not None else ()
+    if not own or not isinstance(own[0], AnyDims):
+        return None
+    said, rest = parse_spec(described).dims, own[1:]
+    if len(own) == 1:
+        return described
+    if any(map(is_variadic, (*said, *rest))) or len(said) < len(rest):
+        return None
+    return " ".join(map(str, (*said[: len(said) - len(rest)], *rest)))
 
 
 def without_none(function: Callable[..., object], parameter: inspect.Parameter) -> object:

@@ -449,12 +449,15 @@ def _of_argument(numbers: Iterable[str], choose: Callable[[str], int], name: str
 
 
 def _alternatives(described: Collection[ParameterSpec]) -> tuple[Choices, ...]:
-    """The choices of other shapes, for all arguments alike: the second of each that has several, then the third."""
-    several = [each for each in described if each.others]
-    most = max((len(each.others) for each in several), default=0)
+    """The choices of other shapes, for all arguments alike: the second of each that has several, then the third.
+
+    None that an argument has under a condition alone.
+    """
+    shapes = {each.parameter: [spec for spec in each.others if spec not in each.at_times] for each in described}
+    several = {parameter: others for parameter, others in shapes.items() if others}
     return tuple(
-        tuple((shape_key(each.parameter), each.others[min(index, len(each.others) - 1)]) for each in several)
-        for index in range(most)
+        tuple((shape_key(parameter), others[min(index, len(others) - 1)]) for parameter, others in several.items())
+        for index in range(max(map(len, several.values()), default=0))
     )
 
 

@@ -50,10 +50,14 @@ CONSTRUCTOR_VARIANT = 3
 DIVISIBLE, DIVISIBLE_TOO, SQUARES = 4, 5, 6
 """More pools, for code that takes only some sizes: multiples of all that it may divide by, and powers of four."""
 
+LARGE, LARGE_TOO = 7, 8
+"""Pools for code that takes only sizes from some on: `top_k(x, 16)` of what is left of an axis in blocks of 64."""
+
 _EXPONENTS = (5, 4, 6, 3)  # sizes that powers stay numbers of axes with
 _PRIMES = (5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103)
 _DIVIDES = 240  # what is divided by in any case: 3 and 4, and the first integers that are made up, 48 and 80
 _LARGEST_MULTIPLE = 5040
+_LARGER = 64
 
 
 _SPELLED = re.compile(r"(?P<base>[^\W\d]\w*?)_(?P<sign>minus|plus)_?(?P<number>\d+|one)")
@@ -445,6 +449,8 @@ def _pool(variant: int, divisors: Iterable[int]) -> tuple[int, ...]:
     """The numbers of a variant; `divisors` are those that the code may divide sizes by."""
     if variant == SQUARES:
         return (64, 256, 1024, 16, 4096, 144, 400, 576, 900, 1600)  # no larger: NumPy may make matrices of them
+    if variant in (LARGE, LARGE_TOO):
+        return tuple(_LARGER * size for size in SIZE_VARIANTS[variant - LARGE])
     if variant not in (DIVISIBLE, DIVISIBLE_TOO):
         return SIZE_VARIANTS[variant % len(SIZE_VARIANTS)]
     multiple = _DIVIDES
