@@ -63,6 +63,12 @@ def test_names_at_the_end_of_a_line_have_the_shape_on_the_next(described: Descri
     assert described(source) == ["[n d]: value a + b"]
 
 
+def test_below_a_loop_and_above_another_shape_it_is_of_what_the_loop_has_left(described: Describe) -> None:
+    source = "x = f(y)\nfor w in ws:\n    x = x @ w\n# (n, d)\nx = g(x)  # (n, 1)\n"
+    assert described(source) == ["[n d]: x before 5", "[n 1]: value g(x)"]
+    assert described(source.replace("  # (n, 1)", "")) == ["[n d]: value g(x)"]
+
+
 def test_a_label_says_that_a_literal_is_a_shape(described: Describe) -> None:
     assert described("# q: [n, d]\nq = draw(key, (n, d))\n") == ["[n d]: value draw(key, (n, d))"]
     assert described("q = draw(key, (n, d))  # (n, d)\n") == []

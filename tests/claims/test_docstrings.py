@@ -48,6 +48,19 @@ STYLES = {
         ''',
         ["[batch time]: param x", "[batch time] .0: return", "[batch] .1: return"],
     ),
+    "a result below a list of parameters": (
+        '''
+        def f(x, y):
+            """Add.
+
+            x: (batch, time)
+            y: (batch, time)
+            returns: (batch,)
+            """
+            return (x + y).sum(1)
+        ''',
+        ["[batch time]: param x", "[batch time]: param y", "[batch]: return"],
+    ),
     "an arrow to one of several results": (
         '''
         def f(x):

@@ -179,6 +179,9 @@ class CommentClaimReader:
         following, previous = self._neighbours(line)
         found = [self.anchors.statement(each) for each in (following, previous) if each is not None]
         targets = [each for each in found if each is not None]
+        if following is not None and line.is_plain and self._ends_block(line) and self._is_trailed(following):
+            left = self.anchors.taken_anew(following)  # what is below has a shape of its own
+            targets = targets if left is None else [left]
         if following is not None and following.compound and found[0] is None:
             targets = [replace(each, unsure=True) for each in targets]  # it may head what stands inside
         return following or previous, targets
@@ -191,6 +194,13 @@ class CommentClaimReader:
         following = self.tables.by_node[owner.paragraph[0]] if owner.paragraph else None
         previous = self.tables.by_node[owner.above] if owner.above is not None and not owner.blank_above else None
         return following, None if previous is None or previous.compound else previous
+
+    def _ends_block(self, line: CommentLine) -> bool:
+        """Whether a loop or another block stands directly above a comment."""
+        owner = self._owners.get(line.comment)
+        if not isinstance(owner, Between) or owner.above is None or owner.blank_above:
+            return False
+        return self.tables.by_node[owner.above].compound
 
     def _of_segment(
         self, line: CommentLine, stated: PlacedSegment, placed: PlacedStatement, targets: list[CommentTarget]

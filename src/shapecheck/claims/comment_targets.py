@@ -265,6 +265,18 @@ class CommentTargets:
             return None if left is None else replace(left, unsure=not node.orelse)
         return None
 
+    def taken_anew(self, placed: PlacedStatement) -> CommentTarget | None:
+        """The variable that a statement computes anew of itself, as it is before: `x` of `x = f(x)`."""
+        target = _assignment_target(placed.node)
+        value = getattr(placed.node, "value", None)
+        if not isinstance(target, ast.Name) or not isinstance(value, ast.expr):
+            return None
+        if not any(isinstance(each, ast.Name) and each.id == target.id for each in ast.walk(value)):
+            return None
+        scope = self.tables.function_scope(placed.scope)
+        place = name_place(scope, target.id, placed.node, "before", placed.loop)
+        return CommentTarget(scope=scope, name=target.id, places=(place,), statement=placed)
+
     def variable(self, placed: PlacedStatement, name: str) -> CommentTarget:
         """A variable or attribute chain behind a statement."""
         scope = self.tables.function_scope(placed.scope)

@@ -49,6 +49,10 @@ _RESULT = re.compile(
 )
 
 
+# Below a list of parameters: `returns: (n,)`, `-> (n,)`.
+_LIST_RESULT = re.compile(r"\s*(?:returns?\s*:|->|→)\s*", re.IGNORECASE)
+
+
 @dataclass(frozen=True)
 class Line:
     """A line of a docstring: its number in the file, the column (from 0) where `text` begins, and the text."""
@@ -131,11 +135,19 @@ class _SectionReader:
         if match is not None and names and all(name in self.names for name in names):
             self.item_indent = line.indent
             self._add_items(Item("param", names, style="list"), line, match.end())
+        elif self._ends_list(line) and (result := _LIST_RESULT.match(line.text)) is not None:
+            self.current = Item("return", (), style="list")
+            self.current.lines.append(Line(line.number, line.column + result.end(), line.text[result.end() :]))
+            self.items.append(self.current)
         elif self.current is not None and line.text.strip() and line.indent > (self.item_indent or 0):
             self.current.lines.append(line)
         else:
             self.current = None
             self.prose.append(line)
+
+    def _ends_list(self, line: Line) -> bool:
+        """Whether a line stands below the parameters of a list outside of sections, as one of these would."""
+        return bool(self.items) and self.items[-1].style == "list" and line.indent == self.item_indent
 
     def _sphinx(self, line: Line) -> bool:
         match = _SPHINX.match(line.text) or _SPHINX_RETURN.match(line.text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping, Sequence
 
 from shapecheck.claims.joined_pieces import JoinedArrays, Place, joined_variables
@@ -44,6 +45,12 @@ class _PartReader:
             return
         for scope in self._functions(site.scope):
             part = self._parts_of(scope).assigned.get(place)
+            if (
+                part is not None
+                and part.keys[:1] == (None,)
+                and _is_of_pairs(self._tables.nodes[scope], part.parameter)
+            ):
+                continue
             if part is not None and part.keys and (spec := _without_axes(claim.spec, part.mapped)) is not None:
                 yield DescribedPart(scope, str(part), index, spec)
 
@@ -78,6 +85,19 @@ class _PartReader:
         if scope not in self._parts:
             self._parts[scope] = ParameterParts(self._tables.nodes[scope])
         return self._parts[scope]
+
+
+def _is_of_pairs(function: ast.AST, name: str) -> bool:
+    """Whether a function is called with one variable twice, and with two: a kernel of `(x, x)` and of `(x, z)`.
+
+    What it gives then has other axes for either.
+    """
+    calls = [
+        [ast.dump(each) for each in node.args]
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
+    ]
+    return len({tuple(map(call.index, call)) for call in calls}) > 1
 
 
 def _entry(claim: Claim, sites: Sequence[Site]) -> Part | None:

@@ -20,7 +20,14 @@ _TYPES: Final = {
     "str": "str",
     "string": "str",
 }
-MAY_SAY_TYPE = re.compile(rf"\b(?:{'|'.join(_TYPES)}|(?:nd)?{ANY_ARRAY}|tensor)\b", re.IGNORECASE)
+# A class by its name alone, where authors put types: `kernel : RBF`, `kernel (RBF): ...`.
+MAY_SAY_TYPE = re.compile(
+    rf"\b(?:{'|'.join(_TYPES)}|(?:nd)?{ANY_ARRAY}|tensor)\b|(?-i:\([A-Z]\w*[,)]|:[ \t]*[A-Z]\w*[ \t]*(?:,|\n|$))",
+    re.IGNORECASE,
+)
+_CLASS = re.compile(
+    r"[ \t]*(?:\([ \t]*`?(?P<inside>[A-Z]\w*)`?[ \t]*[,)]|:?[ \t]*`?(?P<alone>[A-Z]\w*)`?[ \t]*(?:,|\n|$))"
+)
 _TYPE = rf"`?(?P<{{}}>{'|'.join(_TYPES)})`?"
 _FORMS = re.compile(
     # Behind a plain word comes something else, or nothing: in `float array` it is the array's.
@@ -37,10 +44,12 @@ _WORDS_FOR_NONE = frozenset({"None", "True", "False"})
 
 
 def type_of(description: str) -> str:
-    """The name of the plain type that a description of a parameter begins with, behind its name; "" for none."""
+    """The plain type or class, by name, that a description of a parameter begins with, behind its name; "" for none."""
     found = _FORMS.match(description)
     if found is None and _ARRAY.match(description):
         return ANY_ARRAY
+    if found is None and (named := _CLASS.match(description)) is not None:
+        return named["inside"] or named["alone"]
     return _TYPES[(found["inside"] or found["alone"]).lower()] if found is not None else ""
 
 

@@ -210,8 +210,8 @@ ANY_ARRAY: Final = "array"
 class DocstringHint:
     """What a docstring says of a parameter of the function `scope`, and not of its shape.
 
-    That is how many axes it has, or its plain type, by name, or which texts it may be: several, as in `n (int): a
-    scalar`. `ANY_ARRAY` is the type of what is called an array, and no more.
+    That is how many axes it has, or its plain type or class, by name, or which texts it may be: several, as in `n
+    (int): a scalar`. `ANY_ARRAY` is the type of what is called an array, and no more.
     """
 
     scope: int

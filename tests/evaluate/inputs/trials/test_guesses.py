@@ -345,10 +345,10 @@ class Cell(eqx.Module):
         self.lin = eqx.nn.Linear(groups * classes + act, deter, key=key)
 
     def step(self, prev: State, act: Float[Array, "act"]) -> State:
-        return State(self.lin(jnp.concatenate([prev.stoch.reshape(-1), act])), prev.stoch)
+        return State(self.lin(jnp.concatenate([prev.stoch.reshape(-1), act])), prev.stoch)  ~SC302
 
     def begin(self, prev, act, first):
-        # first: (), a flag
+        # first: ()  ~unreached
         prev = jax.tree.map(lambda a: a * (1.0 - first), prev)
         return self.step(prev, act * (1 - first))
 
@@ -360,6 +360,49 @@ class Flat(eqx.Module):
 
     def step(self, prev: State, act: Float[Array, "act"]) -> State:  ~unreached
         return State(self.lin(jnp.concatenate([prev.stoch.reshape(-1), act])), prev.stoch)  ~SC302
+""",
+    # what makes an argument has the integers of the call itself, where they have one name
+    "heads.py": """
+def init_params(key, d, n_heads):
+    return {"w": jax.random.normal(key, (d, n_heads * 8)), "bias": jnp.zeros(n_heads)}
+
+def apply(params, x, n_heads=4):
+    # x: (n, d)
+    q = (x @ params["w"]).reshape(x.shape[0], n_heads, -1)  # (n, n_heads, 8)
+    return q.sum(-1) + params["bias"]  # (n, n_heads)
+""",
+    # a kernel gives another matrix for other points; a docstring names the class that it is of
+    "kernels.py": """
+class RBF:
+    def __init__(self, variance=1.0):
+        self.variance = variance
+
+    def __call__(self, x, z):
+        return self.variance * jnp.exp(-((x[:, None] - z) ** 2).sum(-1))
+
+def posterior(kernel, x, y, z):
+    '''Predict.
+
+    Parameters
+    ----------
+    kernel : RBF
+    x : (n, d) ndarray
+    y : (n, p) ndarray
+    z : (s, d) ndarray
+
+    Returns
+    -------
+    mean : (s, p) ndarray
+    '''
+    k = kernel(x, x) + jnp.eye(x.shape[0])
+    kz = kernel(x, z)  # (n, s)
+    return kz.T @ jnp.linalg.solve(k, y)
+
+def posterior_of_any(kernel, x, y, z):
+    # x: (n, d), y: (n, p), z: (s, d)  ~unreached
+    k = kernel(x, x) + jnp.eye(x.shape[0])  ~SC302
+    kz = kernel(x, z)  # (n, s)  ~unreached
+    return kz.T @ jnp.linalg.solve(k, y)  # (s, p)  ~unreached
 """,
     # the rank of each of several arrays
     "each.py": """

@@ -70,6 +70,7 @@ from shapecheck.evaluate.inputs.trials.choices import (
 )
 from shapecheck.evaluate.inputs.trials.later_variables import LaterArgument
 from shapecheck.evaluate.own_errors import raise_own
+from shapecheck.evaluate.probes.attribute_access import underlying_function
 from shapecheck.model import DocstringHint, InferredParameter
 from shapecheck.model.assumption import AS_CLAIMED
 from shapecheck.model.claim import ANY_ARRAY
@@ -138,7 +139,7 @@ class ArgumentSources:
         annotation = annotation_of(function, name, parameter.annotation)
         hint = self._hints(function).get(name) if annotation in (MISSING, str) and default is MISSING else None
         if annotation is MISSING and hint is not None and not isinstance(described, ParameterSpec):
-            annotation = _PLAIN_TYPES.get(hint.type, MISSING)
+            annotation = _hinted_type(function, hint.type)
         if annotation is MISSING and default is MISSING and not isinstance(described, ParameterSpec):
             annotation = type_by_use(function, name)
         if self._integers.variant == AS_CALLED and constructing and not is_array_type(annotation):
@@ -576,7 +577,21 @@ class ArgumentSources:
         if annotation is not MISSING or parameter.default is not MISSING:
             return annotation
         hint = self._hints(function).get(parameter.name)
-        return _PLAIN_TYPES.get(hint.type, MISSING) if hint is not None else MISSING
+        return _hinted_type(function, hint.type) if hint is not None else MISSING
+
+
+def _hinted_type(function: Callable[..., object], name: str) -> object:
+    """The type that a docstring calls so: a plain one, or a class of the project that the function's module knows."""
+    if name in _PLAIN_TYPES or not name.isidentifier():
+        return _PLAIN_TYPES.get(name, MISSING)
+    own = underlying_function(function)
+    known = getattr(own, "__globals__", {}).get(name)
+    is_of_project = isinstance(known, type) and _package(known) == _package(own)
+    return known if is_of_project else MISSING
+
+
+def _package(owner: object) -> str:
+    return str(getattr(owner, "__module__", "")).partition(".")[0]
 
 
 def _with_leading_axes(annotation: object, described: str) -> str | None:

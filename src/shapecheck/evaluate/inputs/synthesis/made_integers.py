@@ -67,6 +67,7 @@ class IntegerChoices:
         self.variant, self.pinned, self.invention = variant, pinned, invention
         self.chosen: dict[str, int] = {}
         self.kept: dict[str, int] = {}
+        self.beside: Mapping[str, int] = {}  # integers of the call itself, which what makes its arguments has as well
         self.defaults_replaced = False
         self.constructs = False
         self.inside: list[str] = []
@@ -106,6 +107,8 @@ class IntegerChoices:
         """A size for the integer `name`: pinned, particular to the name, or distinct from all others."""
         if self._settings:
             self.of_settings.add(name)
+        if self.inside and name in self.beside and name not in self.pinned:
+            return self.choose_inner(name, self.beside[name])
         if not self.inside or self._settings or name in self.pinned or name_hints.particular_size(name) is not None:
             return self._choose(name)
         if name not in self.chosen:

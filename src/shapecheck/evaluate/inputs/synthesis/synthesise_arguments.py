@@ -137,6 +137,7 @@ class Synthesis:
             self.integers.constructs = constructing
             self.keys.new = names_new_keys(function)
         if not constructing:
+            self.integers.beside = _integers_beside(parameters, given)
             self.integers.turns |= {each.name for each in parameters if counts_turns(function, each.name)}
             self.integers.ends |= {each.name for each in parameters if ends_slices(function, each.name)}
             taken = {each.name for each in parameters}
@@ -330,6 +331,12 @@ class Synthesis:
             for dim, size in zip(dims, shape, strict=False) if len(dims) == len(shape) else ():
                 if isinstance(dim, NamedDim) and dim.name in self.assignment.free:
                     self.assignment.know(dim.name, size)
+
+
+def _integers_beside(parameters: Sequence[inspect.Parameter], given: Mapping[str, object]) -> dict[str, int]:
+    """The integers that parameters get beside those that are made up: by default, or as they are given."""
+    values = {each.name: given.get(each.name, each.default) for each in parameters}
+    return {name: value for name, value in values.items() if type(value) is int}
 
 
 def _signature(function: Callable[..., object]) -> inspect.Signature:
