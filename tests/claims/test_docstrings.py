@@ -48,6 +48,38 @@ STYLES = {
         ''',
         ["[batch time]: param x", "[batch time] .0: return", "[batch] .1: return"],
     ),
+    "an arrow from arguments without names": (
+        '''
+        def f(mask, key):
+            """(batch, time) -> (batch, time, time), zero on the diagonal"""
+            return g(mask)
+        ''',
+        ["[batch time]: param mask", "[batch time time]: return"],
+    ),
+    "an arrow from an argument in words to several results": (
+        '''
+        def f(w, mask):
+            """Filter all of them: mask (batch, time) -> means (batch,) and covs (batch, time, time)."""
+            return m, c
+        ''',
+        ["[batch time]: param mask", "[batch] .0: return", "[batch time time] .1: return"],
+    ),
+    "arrows that lead elsewhere": (
+        '''
+        def f(fun, x):
+            """fun (batch,) -> (batch, time)"""
+            return fun(x)
+
+        def g(x, y):
+            """(batch, time) -> (batch,)"""
+            return x
+
+        def h(x):
+            """(x, y) -> (r, theta)"""
+            return x
+        ''',
+        [],
+    ),
     "a result below a list of parameters": (
         '''
         def f(x, y):

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 from shapecheck.claims.axis_words import MAY_SAY_RANK, rank_of
+from shapecheck.claims.brackets import Bracket
 from shapecheck.claims.claim_sites import SiteKey, Sites
 from shapecheck.claims.comment_targets import is_plain_type
 from shapecheck.claims.comment_text import lone_capital
@@ -25,6 +26,7 @@ from shapecheck.claims.described_shapes import (
     shape_of_summary,
 )
 from shapecheck.claims.docstring_sections import Item, Line, read_items, without_markup
+from shapecheck.claims.signature_lines import read_signature
 from shapecheck.claims.unmarked_shapes import admits_number, takes_no_array
 from shapecheck.claims.value_hints import MAY_LIST_TEXTS, MAY_SAY_TYPE, texts_of, type_of
 from shapecheck.model import Claim, DocstringHint, Selector, Span, entry_selector
@@ -140,6 +142,9 @@ class DocstringReader:
         for number, lines in enumerate(_paragraphs(prose.lines)):
             text = _join_lines(lines)
             yield from self._of_prose(scope, node, text)
+            mapping = [*self._of_signature(scope, node, text)] if isinstance(node, Function) else []
+            yield from mapping
+            says_result = says_result or bool(mapping)
             if not says_result and isinstance(node, Function):
                 is_result = number == 0 and _is_property(node)
                 yield from self._of_result(scope, node, text, is_result=is_result, is_first=number == 0)
@@ -155,6 +160,25 @@ class DocstringReader:
             place = self._place(scope, node, "param", name)
             if place is not None:
                 yield self._claim(text, each, *place, (), None)
+
+    def _of_signature(self, scope: int, node: Function, text: _Description) -> Iterator[Claim]:
+        """What a line with an arrow says of what a function takes and gives: "(b, n) -> (b, n, n), of pairs"."""
+        names = [each.arg for each in arguments(node) if each.arg not in ("self", "cls")]
+        required = names[: len(node.args.posonlyargs) + len(node.args.args) - len(node.args.defaults)]
+        found = read_signature(text.text, names, required, self.readable)
+        count = _result_count(node)
+        if found is None or len(found.given) != max(count, 1) or is_generator(node):
+            return
+        if _calls(node, [name for name, _ in found.taken]):
+            return  # it tells of what a function takes and gives that is an argument
+        for name, bracket in found.taken:
+            place = self._place(scope, node, "param", name)
+            if place is not None:
+                yield self._claim(text, _in_place(bracket), *place, (), None)
+        result = SiteKey(kind="return", scope=scope)
+        for index, bracket in enumerate(found.given):
+            select: tuple[Selector, ...] = (index,) if count > 1 else ()
+            yield self._claim(text, _in_place(bracket), scope, "the returned value", result, select, None)
 
     def _of_result(
         self, scope: int, node: Function, text: _Description, *, is_result: bool, is_first: bool
@@ -330,6 +354,11 @@ class DocstringReader:
             or_number=shape.or_number,
             under_condition=shape.under_condition,
         )
+
+
+def _in_place(bracket: Bracket) -> DescribedShape:
+    """A shape that nothing but its place says to be one."""
+    return DescribedShape(bracket, sure=True, leaves=False, unmarked=True)
 
 
 def _paragraphs(lines: Sequence[Line]) -> Iterator[list[Line]]:

@@ -12,7 +12,7 @@ from shapecheck.claims.axis_words import words
 _GENERIC = words(
     """
     array arrays tensor tensors matrix vector output outputs out result results returns returned return ret now
-    dims dimensions size sizes final new yields gives becomes after each so then thus
+    dims dimensions size sizes final new yields gives becomes after each both so then thus
     """
 )
 # A label that speaks of something else than the value of the statement.
@@ -32,8 +32,9 @@ _JOINING = words(
 )
 # Words that are never the name of a value.
 _NO_LABEL = _JOINING | words(
-    "and or to into for at per this that these those can could may might by as on from so only both via not no"
+    "and or to into for at per this that these those can could may might by as on from so only via not no"
 )
+_OF_ALL = frozenset({"each", "every", "all", "both"})
 _ARTICLES = frozenset({"a", "an", "the", "of"})
 _SELDOM = words("usually typically normally often generally commonly mostly sometimes probably presumably perhaps")
 _HEDGES = _SELDOM | words(
@@ -163,7 +164,7 @@ class _LeadReader:
             return Lead(joint="arrow", arrow=True)  # `reshape to (b, h, t) then transpose to (b, t, h)`
         if self.first and len(words) > 1 and words[-1] in {";", "."} and words[-2] not in _ABBREVIATIONS:
             self.tokens, words = [], []  # a sentence, and then the shape by itself
-        if self.first and len(words) > 3 and words[-2] == ":" and words[-1] in {"each", "every", "all"}:
+        if self.first and len(words) > 3 and words[-2] == ":" and words[-1] in _OF_ALL:
             self.tokens, words = self.tokens[-1:], words[-1:]
         if words in (["optional"], ["(", "optional", ")"]):
             self.tokens, words = [], []  # it may also be None
@@ -209,7 +210,7 @@ class _LeadReader:
             arrow=arrow and not is_part,
             inputs=not _INPUTS.isdisjoint((*lowered, *rest)),
             generic=bool(labels) and lowered <= _GENERIC,
-            each=not {"each", "every", "all"}.isdisjoint(words),
+            each=not _OF_ALL.isdisjoint(words),
             hedged=not _HEDGES.isdisjoint(words) or _HEDGING.search(" ".join(words)) is not None,
             spoiled=is_part or is_rest or ((spoiled or assigned) and not (marked or arrow)),
             assigned=assigns and bool(labels),

@@ -1,0 +1,81 @@
+"""A function in one line of its docstring: `(b, n) -> (b, n, n)`, `x (b, n), mask (b,) -> y (b, n), scale ()`.
+
+What stands before the arrow are its parameters, by their names or in order, and what stands behind are its results.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+
+from shapecheck.claims.brackets import Bracket
+from shapecheck.claims.comment_text import Segment, read_comment
+from shapecheck.claims.unmarked_shapes import may_be_shape
+
+_ARROW = re.compile(r"[-=]>|[→⇒⟶↦]")
+_KEY = re.compile(r"(?:^|_)(?:key|rng|prng)s?$", re.IGNORECASE)
+# What may stand between two results: `(n,), (n, d)`, `means (n,) and covs (n, d, d)`.
+_BETWEEN_RESULTS = re.compile(r"\s*(?:,|,?\s*and\b)\s*`*(?:[A-Za-z_]\w*`*\s*:?\s*)?`*")
+_ENDS = re.compile(r"\s*(?:$|[,.;:\n]|[a-z(])")
+
+
+@dataclass(frozen=True)
+class SignatureLine:
+    """The shapes of parameters, by name, and of the results in order."""
+
+    taken: Sequence[tuple[str, Bracket]]
+    given: Sequence[Bracket]
+
+
+def read_signature(
+    text: str, parameters: Sequence[str], required: Sequence[str], known: Container[str]
+) -> SignatureLine | None:
+    """What a text says with its one arrow, or None. Without names it is about all `parameters`, or the `required` ones.
+
+    Random keys are none of them.
+    """
+    if len(_ARROW.findall(text)) != 1:
+        return None
+    segments = read_comment(text, known, described=True)
+    place = next((index for index, segment in enumerate(segments) if segment.arrow), None)
+    if place is None or any(segment.hedged or segment.alternatives for segment in segments):
+        return None
+    mapping = segments[place]
+    arrays, needed = ([each for each in names if not _KEY.search(each)] for names in (parameters, required))
+    taken = _taken(segments[:place], mapping, arrays, needed)
+    given = _given(text, mapping, segments[place + 1 :])
+    brackets = [*(bracket for _, bracket in taken or ()), *given]
+    if taken is None or not given or not all(_is_shape(each, known) for each in brackets):
+        return None
+    return SignatureLine(taken, given)
+
+
+def _taken(
+    before: Sequence[Segment], mapping: Segment, parameters: Sequence[str], required: Sequence[str]
+) -> Sequence[tuple[str, Bracket]] | None:
+    """The parameters in front of an arrow; None if something else stands there."""
+    if not mapping.taken:
+        return [] if not before and not mapping.labels and not mapping.prose else None
+    if not mapping.labels and not before:
+        names = next((each for each in (parameters, required) if len(each) == len(mapping.taken)), None)
+        return list(zip(names, mapping.taken, strict=True)) if names is not None else None
+    named = [*((each.labels, each.shapes) for each in before), (mapping.labels, mapping.taken)]
+    if any(len(labels) != 1 or len(shapes) != 1 or labels[0] not in parameters for labels, shapes in named):
+        return None
+    return [(labels[0], shapes[0]) for labels, shapes in named]
+
+
+def _given(text: str, mapping: Segment, behind: Sequence[Segment]) -> Sequence[Bracket]:
+    """The results behind an arrow, as far as one follows directly on the other."""
+    found = list(mapping.shapes)
+    for bracket in (bracket for segment in behind for bracket in segment.shapes):
+        if not _BETWEEN_RESULTS.fullmatch(text, found[-1].end, bracket.start):
+            break
+        found.append(bracket)
+    return found if _ENDS.match(text, found[-1].end) else []
+
+
+def _is_shape(bracket: Bracket, known: Container[str]) -> bool:
+    is_scalar = not bracket.spec.dims  # `log evidence ()`
+    return is_scalar or may_be_shape(bracket, known)
