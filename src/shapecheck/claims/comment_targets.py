@@ -67,6 +67,14 @@ def subject(node: ast.expr) -> ast.expr | None:
     return next(iter(found.values())) if len(found) == 1 else None
 
 
+def _put_in(node: ast.expr) -> ast.expr | None:
+    """What a statement puts into a list: `out.append((w, b))  # (n, d), (d,)`."""
+    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.keywords
+    if not isinstance(node, ast.Call) or not is_call or not node.args:
+        return None
+    return node.args[-1] if _last_name(node.func) in ("append", "appendleft", "insert") else None
+
+
 def is_plain_type(annotation: ast.expr) -> bool:
     """Whether a type is one of whole numbers, texts or functions, and of nothing that may be an array."""
     nodes = (node for node in ast.walk(annotation) if isinstance(node, ast.expr))
@@ -366,7 +374,7 @@ class CommentTargets:
             return None
         if isinstance(value, ast.Yield | ast.Await) and value.value is not None:
             value = value.value
-        shown = subject(value)
+        shown = subject(value) or _put_in(value)
         if shown is None and isinstance(value, ast.Call) and speaks(value):
             return None
         return self._value(placed, shown if shown is not None else value, None)

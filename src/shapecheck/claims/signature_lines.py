@@ -43,15 +43,15 @@ def read_signature(
         return None
     mapping = segments[place]
     arrays, needed = ([each for each in names if not _KEY.search(each)] for names in (parameters, required))
-    taken = _taken(segments[:place], mapping, arrays, needed)
-    given = _given(text, mapping, segments[place + 1 :])
+    taken = _parameters_before(segments[:place], mapping, arrays, needed)
+    given = _results_behind(text, mapping, segments[place + 1 :])
     brackets = [*(bracket for _, bracket in taken or ()), *given]
     if taken is None or not given or not all(_is_shape(each, known) for each in brackets):
         return None
     return SignatureLine(taken, given)
 
 
-def _taken(
+def _parameters_before(
     before: Sequence[Segment], mapping: Segment, parameters: Sequence[str], required: Sequence[str]
 ) -> Sequence[tuple[str, Bracket]] | None:
     """The parameters in front of an arrow; None if something else stands there."""
@@ -66,7 +66,7 @@ def _taken(
     return [(labels[0], shapes[0]) for labels, shapes in named]
 
 
-def _given(text: str, mapping: Segment, behind: Sequence[Segment]) -> Sequence[Bracket]:
+def _results_behind(text: str, mapping: Segment, behind: Sequence[Segment]) -> Sequence[Bracket]:
     """The results behind an arrow, as far as one follows directly on the other."""
     found = list(mapping.shapes)
     for bracket in (bracket for segment in behind for bracket in segment.shapes):

@@ -23,9 +23,14 @@ from shapecheck.evaluate.inputs.trials.size_assignment import (
     Substitution,
     substitutions,
 )
-from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec, Tie, equal_through_open, explain_tie
+from shapecheck.evaluate.inputs.trials.ties import (
+    ArgumentSpec,
+    Tie,
+    equal_through_open,
+    explain_tie,
+    relations_in_code,
+)
 from shapecheck.evaluate.inputs.trials.trial import Apart, CallSpec, SearchResult, Trial, TrialOutcome
-from shapecheck.evaluate.inputs.trials.written_relations import written_relations
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.called_claims import related_sizes
 from shapecheck.evaluate.search.derived_sizes import derived_ties, is_computed, meets_derived, varying_sizes
@@ -251,7 +256,7 @@ class SizeSearch:
         """
         first = outcome
         for _ in range(MOST_TIES):
-            relations = written_relations(self._call_spec.signature.function)
+            relations = relations_in_code(self._call_spec.signature)
             for tie in [*written_ties(outcome, relations), *self._related_ties(outcome), *self._proposals(outcome)]:
                 ties = dict(outcome.trial.substitution.ties)
                 if tie[0] in ties or closes_circle(tie, ties) or not admits(tie, outcome):

@@ -747,11 +747,15 @@ class Grid(eqx.Module):
     def scaled(self) -> Float[Array, "dim dim"]:
         return self.values * self.size
 """,
-    # Heads that share a key are a multiple of the keys' heads: no claim says that they are as many.
+    # Heads that share a key are a multiple of the keys' heads, as the code divides them: no claim makes them as many.
     "multiple.py": """
-def attend(q: Float[Array, "b t h d"], k: Float[Array, "b t g d"]) -> Float[Array, "b t h d"]: ~unreached
+def attend(q: Float[Array, "b t h d"], k: Float[Array, "b t g d"]) -> Float[Array, "b t h d"]:
     k = jnp.repeat(k, q.shape[2] // k.shape[2], axis=2)
     return q + k
+
+def attend_wrongly(q: Float[Array, "b t h d"], k: Float[Array, "b t g d"]) -> Float[Array, "b t h g"]: ~SC203
+    heads, keys = q.shape[2], k.shape[2]
+    return q + jnp.repeat(k, heads // keys, axis=2)
 """,
     # What the code refuses as it is documented, and takes otherwise.
     "refused.py": """

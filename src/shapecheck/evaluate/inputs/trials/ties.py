@@ -30,8 +30,9 @@ from shapecheck.evaluate.inputs.facts.namesakes import (
     may_be_one_dim,
     words,
 )
+from shapecheck.evaluate.inputs.facts.runtime_annotations import annotation_of, array_type, signature_of
 from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED
-from shapecheck.evaluate.inputs.trials.written_relations import WrittenRelation, written_relations
+from shapecheck.evaluate.inputs.trials.written_relations import WrittenRelation, quotients_of_dims, written_relations
 from shapecheck.model import Assumption
 from shapecheck.shapes import AnyDims, FixedDim, NamedDim, VariadicDim, is_further_name, is_variadic, parse_spec
 
@@ -275,8 +276,7 @@ def explain_tie(tie: Tie, signature: CallSignature, sizes: Sizes) -> Assumption:
     )
     multiple = _MULTIPLE.fullmatch(text)
     if multiple is not None and any(
-        each.text in (f"{name}//{multiple[1]}", f"{name}/{multiple[1]}")
-        for each in written_relations(signature.function)
+        each.text in (f"{name}//{multiple[1]}", f"{name}/{multiple[1]}") for each in relations_in_code(signature)
     ):
         is_said = True  # a quotient that is written is one of sizes that can be divided
     others = {*_NAME.findall(text)} - {name}
@@ -284,6 +284,19 @@ def explain_tie(tie: Tie, signature: CallSignature, sizes: Sizes) -> Assumption:
         # What is joined has the items of both, what is flattened those of all: no claim tells that from the name.
         return Assumption("tie", name, text, "alias")
     return Assumption("tie", name, text, "written" if is_said else "invented")
+
+
+def relations_in_code(signature: CallSignature) -> Sequence[WrittenRelation]:
+    """What a function's file writes of sizes, and the function of its arguments' axes by names of its own."""
+    specs = {each.parameter: each.spec for each in signature.arrays}
+    function = signature.function
+    if function is None:
+        return ()
+    for name, parameter in signature_of(function).parameters.items():
+        annotated = array_type(annotation_of(function, name, parameter.annotation))
+        if annotated is not None:
+            specs[name] = annotated.shape
+    return (*written_relations(function), *quotients_of_dims(function, specs))
 
 
 def relations_of(

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import io
 import re
 import sys
 import tokenize
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from weakref import WeakKeyDictionary
 
+from shapecheck.evaluate.inputs.facts.defining_source import defining_source
 from shapecheck.evaluate.inputs.facts.namesakes import is_extent
 from shapecheck.evaluate.inputs.facts.source_reads import note_module_read
 from shapecheck.evaluate.inputs.trials.size_assignment import UnknownSizeError, evaluate
-from shapecheck.shapes import SpecError, SymbolicDim, parse_spec
+from shapecheck.shapes import Dim, NamedDim, SpecError, SymbolicDim, is_variadic, parse_spec
 from shapecheck.shapes.equations import OPERATOR, TERM, equations_in
 
 _SPACED = rf"[ \t]?{OPERATOR}[ \t]?"
@@ -97,3 +99,58 @@ def _texts(source: str) -> Iterator[tuple[str, str, bool]]:
         if token.type in (tokenize.COMMENT, tokenize.STRING):
             yield from (("", each.group(), False) for each in _AXIS.finditer(token.string))
     yield from (("", each.group(), True) for line in source.splitlines() for each in _OF_SELF.finditer(line))
+
+
+def quotients_of_dims(function: Callable[..., object], specs: Mapping[str, str]) -> Iterator[WrittenRelation]:
+    """The quotients of axes of arguments that a function computes by names of its own: `groups = qh // kh`.
+
+    `b, t, qh, d = query.shape` says which they are, by the `specs` of the parameters.
+    """
+    source = defining_source(function)
+    nodes = list(ast.walk(source.tree)) if source is not None else []
+    dims: dict[str, str] = {}
+    for node in nodes:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            dims.update(_unpacked_dims(node.targets[0], node.value, specs))
+    for node in nodes:
+        if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv)):
+            continue
+        sides = (node.left, node.right)
+        names = [dims.get(each.id, "") if isinstance(each, ast.Name) else _dim_of(each, specs) for each in sides]
+        if all(names) and names[0] != names[1]:
+            text = "//".join(names)
+            dim = parse_spec(f"({text})").dims[0]
+            if isinstance(dim, SymbolicDim):
+                yield WrittenRelation("", text, dim)
+
+
+def _unpacked_dims(target: ast.expr, value: ast.expr, specs: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The variables that an assignment gives the sizes of an argument's axes, and what its claim calls these."""
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        for one, other in zip(target.elts, value.elts, strict=True):
+            yield from _unpacked_dims(one, other, specs)
+    if isinstance(target, ast.Name) and (name := _dim_of(value, specs)):
+        yield target.id, name
+    own = _dims_of_shape(value, specs)
+    if isinstance(target, ast.Tuple) and len(target.elts) == len(own):
+        for variable, dim in zip(target.elts, own, strict=True):
+            if isinstance(variable, ast.Name) and isinstance(dim, NamedDim):
+                yield variable.id, dim.name
+
+
+def _dim_of(node: ast.expr, specs: Mapping[str, str]) -> str:
+    """What the axis is called whose size an expression is, `x.shape[2]`; "" if that is not said."""
+    index = node.slice if isinstance(node, ast.Subscript) else None
+    own = _dims_of_shape(node.value, specs) if isinstance(node, ast.Subscript) else ()
+    if not isinstance(index, ast.Constant) or type(index.value) is not int or not 0 <= index.value < len(own):
+        return ""
+    dim = own[index.value]
+    return dim.name if isinstance(dim, NamedDim) else ""
+
+
+def _dims_of_shape(node: ast.expr, specs: Mapping[str, str]) -> Sequence[Dim]:
+    """The dims of the argument whose shape an expression is, `x.shape`; none where that leaves open how many."""
+    if not (isinstance(node, ast.Attribute) and node.attr == "shape" and isinstance(node.value, ast.Name)):
+        return ()
+    own = parse_spec(specs.get(node.value.id, "")).dims
+    return () if any(map(is_variadic, own)) else own
