@@ -29,6 +29,7 @@ BEHIND = {
     "Mesh = Tuple[int, int]  # (n, m)": [],
     "x = f(a.shape[1:],  # (n, m)\n      b)": [],
     "a, b = f(y)  # both (n_tokens, d)": ["[n_tokens d]: value f(y)"],
+    "a, b = f(y)  # 2x (n_tokens, d)": ["[n_tokens d]: value f(y)"],
     "x = f(y)  # [n_tokens, 1] ++ [n_tokens, d]": [],
     "x = f(y[:, None], w)  # y -> (n_tokens, 1)": ["[n_tokens 1]: value y[:, None] | value f(y[:, None], w)"],
     "x = f(y)  # y -> (n_tokens, 1)": ["[n_tokens 1]: value f(y)"],

@@ -64,6 +64,14 @@ STYLES = {
         ''',
         ["[batch time]: param mask", "[batch] .0: return", "[batch time time] .1: return"],
     ),
+    "an arrow from an argument that is called so with its axes": (
+        '''
+        def f(prompt_BT, n):
+            """prompt (B, T) -> (B, n) new tokens"""
+            return g(prompt_BT)
+        ''',
+        ["[B T]: param prompt_BT", "[B n]: return"],
+    ),
     "arrows that lead elsewhere": (
         '''
         def f(fun, x):

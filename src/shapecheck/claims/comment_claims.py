@@ -518,7 +518,26 @@ class CommentClaimReader:
             part=draft.part,
             loose=not sure,
             each=each,
+            exact=_is_exact(comment, draft, shape),
         )
+
+
+def _is_exact(comment: Comment, draft: _Draft, shape: Bracket) -> bool:
+    """Whether a comment behind a statement is a list of numbers and nothing else, which the statement does not list.
+
+    `jnp.array([[1, 2], [3, 4]])  # (1, 2), (3, 4)` has its values behind it.
+    """
+    if comment.own_line or not (draft.segment.numeric and shape.is_list) or len(draft.segment.shapes) > 1:
+        return False
+    if comment.text.strip("# \t.") != shape.text or not draft.target.places:
+        return False
+    return not any(_lists_numbers(each) for each in ast.walk(draft.target.code) if isinstance(each, ast.List))
+
+
+def _lists_numbers(node: ast.List) -> bool:
+    """Whether a list in code has nothing but numbers in it, or lists of them."""
+    items = [each.operand if isinstance(each, ast.UnaryOp) else each for each in node.elts]
+    return all(_lists_numbers(each) if isinstance(each, ast.List) else isinstance(each, ast.Constant) for each in items)
 
 
 def _is_worked_example(line: CommentLine, segment: Segment) -> bool:

@@ -101,6 +101,7 @@ _AXES_LEFT_OUT = re.compile(
 # Behind a shape to which a value was changed: what is done to it next.
 _AND_NEXT = re.compile(r"[\s`,;]*+(before|and then|and|then) (\w+)", re.IGNORECASE)
 _NEXT_STEP = re.compile(r"(?:[,;&] )?(?:and )?(?:then|finally)\b")
+_TIMES = re.compile(r"\s*\d+\s*[x×]\s+")
 _TOKEN = re.compile(r"[^\W\d]\w*+(?:\.[^\W\d]\w*+)*+(?:'s\b)?+|\d++|[-=]{1,2}>|→|⇒|⟶|↦|==|\S")
 _ARROWS = frozenset({"->", "-->", "=>", "==>", "→", "⇒", "⟶", "↦"})
 _OPERATORS = frozenset("^@*+·×⊗⊙∘")
@@ -142,6 +143,8 @@ def read_lead(text: str, first: bool, *, described: bool = False) -> Lead:
 
     A text in which one value is `described` may well say that it is an array "of (n, d)".
     """
+    if first and _TIMES.fullmatch(text):
+        text = "each"  # `2x (n,)`, of two values
     tokens = _TOKEN.findall(text[-_LOOK_BACK:].replace("--->", "->").replace("-->", "->").replace("==>", "->"))
     if first or text.strip(" `") != "*":  # `[e, k]*[e, 1]` is a product; other stars are Markdown
         tokens = [token for token in tokens if token not in {"`", "*", '"', "'", "“", "”", "{"}]

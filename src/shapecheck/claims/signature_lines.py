@@ -61,9 +61,20 @@ def _parameters_before(
         names = next((each for each in (parameters, required) if len(each) == len(mapping.taken)), None)
         return list(zip(names, mapping.taken, strict=True)) if names is not None else None
     named = [*((each.labels, each.shapes) for each in before), (mapping.labels, mapping.taken)]
-    if any(len(labels) != 1 or len(shapes) != 1 or labels[0] not in parameters for labels, shapes in named):
-        return None
-    return [(labels[0], shapes[0]) for labels, shapes in named]
+    found: list[tuple[str, Bracket]] = []
+    for labels, shapes in named:
+        name = _parameter_called(labels[0], parameters) if len(labels) == len(shapes) == 1 else ""
+        if not name:
+            return None
+        found.append((name, shapes[0]))
+    return found
+
+
+def _parameter_called(label: str, parameters: Sequence[str]) -> str:
+    """The parameter of this name, or of this and its axes: `prompt` is `prompt_BT`; "" if there is none."""
+    if label in parameters:
+        return label
+    return next((each for each in parameters if re.fullmatch(rf"{re.escape(label)}_[A-Z][A-Za-z]*", each)), "")
 
 
 def _results_behind(text: str, mapping: Segment, behind: Sequence[Segment]) -> Sequence[Bracket]:

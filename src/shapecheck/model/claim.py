@@ -145,7 +145,8 @@ class Claim:
     holds of an array if any of them does. `part` is the word that the text has for what it describes, no
     variable: the entry of that name, should the value have entries (`a|b` for several). `by_alias` tells that the
     shape stands in an alias, which knows nothing of the function where it is used, `or_number` that in place of the
-    array one number may be given; one `under_condition` is another shape that the value has then.
+    array one number may be given; one `under_condition` is another shape that the value has then. A comment behind a
+    statement is `exact` if it is no more than a list of numbers.
     """
 
     path: str
@@ -170,6 +171,7 @@ class Claim:
     by_alias: bool = False
     or_number: bool = False
     under_condition: bool = False
+    exact: bool = False
 
 
 @dataclass(frozen=True)

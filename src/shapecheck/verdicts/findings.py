@@ -55,7 +55,8 @@ def near_misses(module: Module) -> list[Finding]:
 def reportable(modules: Mapping[str, Module], verdicts: Verdicts, strict: bool) -> set[ClaimKey]:
     """The claims that may be reported: sure ones, and comments with a name that evaluation knows for a dim.
 
-    That is a name which a verified comment uses as a dim, or which is an integer where the comment stands.
+    That is a name which a verified comment uses as a dim, or which is an integer where the comment stands. Numbers
+    alone may be those of an example, unless the value has numbers of its own whatever sizes are given.
     """
     sure: set[ClaimKey] = set()
     for path, module in modules.items():
@@ -64,10 +65,17 @@ def reportable(modules: Mapping[str, Module], verdicts: Verdicts, strict: bool) 
             if (path, index) in verdicts.good and (claim.sure or len(parse_spec(claim.spec).dims) > 1):
                 known.update(n for n in parse_spec(claim.spec).names())
         for index, claim in enumerate(module.claims):
-            names = set(parse_spec(claim.spec).names())
-            if strict or claim.sure or (not claim.loose and (known & names or _of_integers(verdicts, (path, index)))):
-                sure.add((path, index))
+            names, key = set(parse_spec(claim.spec).names()), (path, index)
+            is_known = not claim.loose and (known & names or _of_integers(verdicts, key))
+            if strict or claim.sure or is_known or (claim.exact and _is_constant(verdicts, key)):
+                sure.add(key)
     return sure
+
+
+def _is_constant(verdicts: Verdicts, key: ClaimKey) -> bool:
+    """Whether a false list of numbers stands behind a value of other numbers, which the code gives it alone."""
+    false = verdicts.bad.get(key)
+    return false is not None and false.mismatch.reason == "dim" and false.constant
 
 
 def _of_integers(verdicts: Verdicts, key: ClaimKey) -> bool:

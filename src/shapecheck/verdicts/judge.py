@@ -55,10 +55,14 @@ _LARGEST_STEP = 4  # between a size and one that follows from it
 
 @dataclass(frozen=True)
 class Contradiction:
-    """A claim that evaluation contradicts: the most telling case, and what was chosen for it."""
+    """A claim that evaluation contradicts: the most telling case, and what was chosen for it.
+
+    The value is `constant` if it has the same shape for whatever sizes the function is given.
+    """
 
     mismatch: Mismatch
     evaluation: Evaluation
+    constant: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,10 +302,22 @@ def _verdict(
             about,
         ):
             surest, shows = min(pairs, key=lambda pair: _strength(pair[0].assumptions))
-            return Contradiction(shows, surest.evaluation)
+            return Contradiction(shows, surest.evaluation, constant=_is_constant(pairs))
     if bad and not all(any(a.kind == "follows" for a in each.assumptions) for each in bad):
         verdicts.unknown.setdefault(key, MADE_UP)
     return None
+
+
+def _is_constant(pairs: Sequence[tuple[EvaluationView, Mismatch]]) -> bool:
+    """Whether a value has the same numbers of items with symbols for all sizes, and with each of the numbers."""
+    shapes = {m.value.shape if isinstance(m.value, ArrayValue) else None for _, m in pairs}
+    shape = next(iter(shapes))
+    evaluations = [each.evaluation for each, _ in pairs]
+    is_general = any(
+        each.mode == "symbolic" and each.status == "ok" and not any(a.kind in ("tie", "size") for a in each.assumptions)
+        for each in evaluations
+    )
+    return is_general and len(shapes) == 1 and shape is not None and all(size.isdigit() for size in shape)
 
 
 def _reach(seen: Sequence[Mismatch]) -> str:

@@ -20,6 +20,7 @@ from shapecheck.model import (
     is_test_file,
     weakest,
 )
+from shapecheck.model.assumption import AS_CLAIMED
 from shapecheck.worker.messages.entry_messages import (
     AbsentImport,
     AskImportEffects,
@@ -370,7 +371,7 @@ class EntryPhase:
     def _see(self, run: Sequence[Evaluation]) -> None:
         for call in (call for evaluation in run for call in evaluation.calls if call.complete):
             self.unseen.get((call.path, call.scope), set()).difference_update(_shown_by(call))
-        sound = filter(_is_sound, run)
+        sound = (each for each in run if _is_sound(each) and not _is_inferred(each))
         self.completed |= {(c.path, c.scope) for evaluation in sound for c in evaluation.calls if c.complete}
 
     def _accept(self, index: int, result: tuple[Evaluation, ...], touched: TouchedFunctions = ()) -> None:
@@ -425,6 +426,11 @@ class EntryPhase:
 def _is_sound(evaluation: Evaluation) -> bool:
     """Whether it rests on nothing invented: what contradicts a claim in it is a contradiction."""
     return weakest(evaluation.assumptions) != "invented"
+
+
+def _is_inferred(evaluation: Evaluation) -> bool:
+    """Whether arguments are as the claims need them that are to be checked: the user's own may be others."""
+    return any(each.value.endswith(AS_CLAIMED) for each in evaluation.assumptions)
 
 
 def _is_evidence(evaluation: Evaluation) -> bool:
