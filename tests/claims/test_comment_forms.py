@@ -59,6 +59,13 @@ def test_above_code(comment: str, expected: list[str], described: Describe) -> N
     assert [claim.replace(" each", "") for claim in described(f"{comment}\nx = f(y)\n")] == expected
 
 
+def test_an_arrow_leads_to_several_results_with_names(described: Describe) -> None:
+    source = "def f(x, key):\n    # x: (n, d) -> mean (d,), cov (d, d)\n    return x.mean(0), x.T @ x\n"
+    expected = ["[n d]: param x", "[d] .0: return", "[d d] .1: return"]
+    assert described(source) == expected
+    assert described("def f(x, key):  # (n, d) -> (d,), (d, d)\n    return x.mean(0), x.T @ x\n") == expected
+
+
 def test_names_at_the_end_of_a_line_have_the_shape_on_the_next(described: Describe) -> None:
     source = "def f(a, b):\n    # both a/b are\n    # [n, d]\n    c = a + b\n    return c\n"
     assert described(source.replace("both ", "")) == ["[n d]: param a", "[n d]: param b"]

@@ -16,13 +16,15 @@ from shapecheck.claims.comment_lines import CommentLine, PlacedSegment, comment_
 from shapecheck.claims.comment_targets import CommentTarget, CommentTargets
 from shapecheck.claims.comment_text import Segment
 from shapecheck.claims.literal_tuples import has_entries, is_listed, lists_numbers, repeats_values
+from shapecheck.claims.signature_lines import read_signature
 from shapecheck.model import Claim, Problem, Selector
 from shapecheck.shapes import FixedDim, print_spec
 from shapecheck.syntax.comment_tokens import Comment
 from shapecheck.syntax.owners import Behind, Between, CommentOwner, Inside, OwnedComments, UnreadableError
-from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments
+from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments, result_count
 from shapecheck.syntax.source_text import SourceText, position_of
 
+_SEVERAL = 2  # results
 _SHORT = 4  # words in front of a shape: more than these are a sentence, which may speak of anything
 _PARAGRAPH = 6  # statements below a comment that heads them
 _KEY = re.compile(r"(?:^|_)(?:key|rng|prng)s?$", re.IGNORECASE)
@@ -135,6 +137,10 @@ class CommentClaimReader:
         placed, targets = self._targets(line)
         if placed is None:
             return
+        mapping = list(self._of_mapping(line, placed))
+        if mapping:
+            yield from mapping
+            return
         direct = False
         each = self._in_signature(line, placed)
         for index, stated in enumerate(line.stated):
@@ -150,6 +156,31 @@ class CommentClaimReader:
                 segment = replace(segment, prose=_SHORT + 1)
             direct = direct or not (segment.prose or segment.labels)
             yield from self._of_segment(line, PlacedSegment(stated.offset, segment), placed, targets)
+
+    def _of_mapping(self, line: CommentLine, placed: PlacedStatement) -> Iterator[_Draft]:
+        """What a comment says of a function with several results: `# x: (n, d) -> mean (d,), cov (d, d)`."""
+        if not any(each.segment.arrow for each in line.stated) or len({each.offset for each in line.stated}) > 1:
+            return
+        function: ast.AST = placed.node
+        if line.comment.own_line and self.labels.begins(placed):
+            function = self.tables.nodes[self.tables.function_scope(placed.scope)]
+        if not isinstance(function, Function):
+            return
+        *parameters, result = self.anchors.signature(self.tables.by_node[function])
+        targets = {each.name: each for each in parameters}
+        by_place = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
+        required = [name for name in by_place[: len(by_place) - len(function.args.defaults)] if name in targets]
+        first = line.stated[0]
+        found = read_signature(line.comment.text[first.offset :], list(targets), required, self.known)
+        if found is None or len(found.given) < _SEVERAL or len(found.given) != result_count(function):
+            return
+        plain = replace(first.segment, taken=(), labels=(), arrow=False, prose=0, tail="")
+        for name, bracket in found.taken:
+            own = replace(plain, shapes=(bracket,))
+            yield _Draft(segment=own, offset=first.offset, target=targets[name], sure=False, explicit=False)
+        for index, bracket in enumerate(found.given):
+            own = replace(plain, shapes=(bracket,))
+            yield _Draft(segment=own, offset=first.offset, target=result, sure=True, explicit=True, select=(index,))
 
     def _is_narrative(self, line: CommentLine, segment: Segment) -> bool:
         """Whether a text above code tells what something does, or how it is, and not what the next value is."""

@@ -31,7 +31,15 @@ from shapecheck.claims.unmarked_shapes import admits_number, takes_no_array
 from shapecheck.claims.value_hints import MAY_LIST_TEXTS, MAY_SAY_TYPE, texts_of, type_of
 from shapecheck.model import Claim, DocstringHint, Selector, Span, entry_selector
 from shapecheck.shapes import parse_spec, print_spec
-from shapecheck.syntax.scopes import Function, Tables, arguments, dotted_name, is_generator, returned_values
+from shapecheck.syntax.scopes import (
+    Function,
+    Tables,
+    arguments,
+    dotted_name,
+    is_generator,
+    result_count,
+    returned_values,
+)
 from shapecheck.syntax.source_text import SourceText
 
 _OPENING = re.compile(r"[rRuUbBfF]{0,2}(\"\"\"|'''|\"|')")
@@ -166,7 +174,7 @@ class DocstringReader:
         names = [each.arg for each in arguments(node) if each.arg not in ("self", "cls")]
         required = names[: len(node.args.posonlyargs) + len(node.args.args) - len(node.args.defaults)]
         found = read_signature(text.text, names, required, self.readable)
-        count = _result_count(node)
+        count = result_count(node)
         if found is None or len(found.given) != max(count, 1) or is_generator(node):
             return
         if _calls(node, [name for name, _ in found.taken]):
@@ -196,7 +204,7 @@ class DocstringReader:
         begin = gives.end() if gives is not None else 0
         first = _SENTENCE_END.split(text.text[begin:], maxsplit=1)[0]
         place = SiteKey(kind="return", scope=scope)
-        count = _result_count(node)
+        count = result_count(node)
         names = _returned_names(node) if count > 1 else ()
         shapes = read_shapes(" " * begin + first, (), is_return=True, known=self.readable, count=count, returned=names)
         if count > 1:  # nobody says else which of the results it is
@@ -246,7 +254,7 @@ class DocstringReader:
         is_whole = is_return and returned <= 1
         names = _returned_names(node) if is_whole and isinstance(node, Function) else []
         elements = list_elements(text.text) or names
-        count = _result_count(node) if is_whole and isinstance(node, Function) else 0
+        count = result_count(node) if is_whole and isinstance(node, Function) else 0
         shapes = read_shapes(text.text, elements, is_return=is_return, known=known, count=count, returned=names)
         if is_return and gives_else(text.text, self.tables.scopes[scope].parameters):
             shapes = [replace(each, sure=False) for each in shapes]
@@ -412,12 +420,3 @@ def _returned_names(node: Function) -> list[str]:
     found = {tuple(map(dotted_name, value.elts)) for value in returned_values(node) if isinstance(value, ast.Tuple)}
     names = [*found.pop()] if len(found) == 1 else []
     return [name or "" for name in names]
-
-
-def _result_count(node: Function) -> int:
-    """How many results a function returns, as a tuple: 0 if that is not plain."""
-    values = list(returned_values(node))
-    counts = {len(value.elts) if isinstance(value, ast.Tuple) else 0 for value in values}
-    if any(isinstance(part, ast.Starred) for value in values if isinstance(value, ast.Tuple) for part in value.elts):
-        return 0
-    return counts.pop() if len(counts) == 1 else 0

@@ -303,6 +303,15 @@ def returned_values(node: Function) -> Iterator[ast.expr]:
     return (part.value for part in own_nodes(node) if isinstance(part, ast.Return) and part.value is not None)
 
 
+def result_count(node: Function) -> int:
+    """How many results a function returns, as a tuple: 0 if that is not plain."""
+    values = list(returned_values(node))
+    counts = {len(value.elts) if isinstance(value, ast.Tuple) else 0 for value in values}
+    if any(isinstance(part, ast.Starred) for value in values if isinstance(value, ast.Tuple) for part in value.elts):
+        return 0
+    return counts.pop() if len(counts) == 1 else 0
+
+
 def own_nodes(owner: Function | ast.ClassDef | ast.Module) -> Iterator[ast.AST]:
     """Every node that runs in a function, class or module itself: not inside of functions and classes in it."""
     stack: list[ast.AST] = list(owner.body)
