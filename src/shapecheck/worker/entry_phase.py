@@ -429,7 +429,12 @@ def _is_sound(evaluation: Evaluation) -> bool:
 
 
 def _is_inferred(evaluation: Evaluation) -> bool:
-    """Whether arguments are as the claims need them that are to be checked: the user's own may be others."""
+    """Whether arguments are as the claims need them that are to be checked: the user's own may be others.
+
+    So may an integer be that a function takes, which was made equal to the size of an axis.
+    """
+    if evaluation.origin == "function" and weakest(evaluation.assumptions) == "alias":
+        return True
     return any(each.value.endswith(AS_CLAIMED) for each in evaluation.assumptions)
 
 
