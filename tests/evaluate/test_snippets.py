@@ -170,6 +170,24 @@ if __name__ == "__main__":
     assert [(each.code, each.span.line) for each in report.findings if each.severity == "error"] == found
 
 
+def test_a_main_block_has_other_integers_than_those_that_let_a_function_run(run: Run) -> None:
+    code = """
+import jax
+import jax.numpy as jnp
+
+def route(x, w, k):
+    # x: (n, d), w: (d, e)
+    g, i = jax.lax.top_k(x @ w, k)
+    rank = jnp.cumsum(g.swapaxes(0, 1), 0)
+    return g * rank
+
+if __name__ == "__main__":
+    route(jnp.ones((6, 4)), jnp.ones((4, 5)), 2)
+"""
+    assert [line for line, _ in errors(run({"pkg/model.py": code}))] == [9]
+    assert not errors(run({"pkg/model.py": code.replace("g * rank", "g * rank.swapaxes(0, 1)")}))
+
+
 def test_an_example_script_and_documents_beside_it(run: Run, tmp_path: Path) -> None:
     script = README.split("```python\n")[1].split("```", maxsplit=1)[0] + "mix(jnp.ones((7, 4)), settings)\n"
     (tmp_path / "docs" / "guide").mkdir(parents=True)

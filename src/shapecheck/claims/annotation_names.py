@@ -198,7 +198,7 @@ def _note_alias(names: Names, node: ast.stmt, assigned: dict[str, list[ast.expr]
     elif isinstance(node, ast.ClassDef):
         target, value = ast.Name(node.name), _callable_of_protocol(node) or _entries_of_class(node, names)
     if isinstance(target, ast.Name) and value is not None:
-        _note_value(names, target.id, _entries_of_call(value) or value, assigned)
+        _note_value(names, target.id, _entries_of_call(value) or _bound_of_variable(value) or value, assigned)
 
 
 def is_typed_dict(value: ast.expr | None) -> TypeGuard[ast.Subscript]:
@@ -231,6 +231,14 @@ def _entries_of_call(value: ast.expr) -> ast.expr | None:
         return None
     given = value.args[1]
     return ast.Subscript(ast.Name(TYPED_DICT), given) if isinstance(given, ast.Dict) else None
+
+
+def _bound_of_variable(value: ast.expr) -> ast.expr | None:
+    """What `TypeVar("T", bound=Float[Array, "n"])` may be at most; None for anything else, and for other bounds."""
+    if not (isinstance(value, ast.Call) and _is_called(value.func, "TypeVar")):
+        return None
+    bound = next((each.value for each in value.keywords if each.arg == "bound"), None)
+    return bound if bound is not None and _mentions_arrays(bound) else None
 
 
 def _typed_dict(entries: Mapping[str, ast.expr]) -> ast.expr:

@@ -153,8 +153,11 @@ class SizeSearch:
                 outcome = self._as_called(self._attempts.run(dataclasses.replace(start, rank=rank, variant=variant)))
                 if len(ranks) == 1 and not of_rank and outcome.has_variadics_inside():
                     # A class may leave open how many axes its arrays have in front; who takes one mostly means none.
-                    alone = self._attempts.run(dataclasses.replace(start, rank=0, variant=variant))
-                    if alone.ok:
+                    in_front = outcome.has_variadics_in_front()
+                    alone = (
+                        self._attempts.run(dataclasses.replace(start, rank=0, variant=variant)) if in_front else None
+                    )
+                    if alone is not None and alone.ok:
                         return SearchResult(ok=self._loosen(alone))
                     ranks += [each for each in (0, 2) if each not in ranks]
                 if outcome.ok:

@@ -757,6 +757,32 @@ def attend_wrongly(q: Float[Array, "b t h d"], k: Float[Array, "b t g d"]) -> Fl
     heads, keys = q.shape[2], k.shape[2]
     return q + jnp.repeat(k, heads // keys, axis=2)
 """,
+    # What a constructor takes: a text that it compares what it keeps with, and more steps than its default; and what
+    # stands for an array is as good as one.
+    "constructors.py": """
+class Model:
+    def __init__(self, width: int, kind: str, steps: int = 0):
+        assert steps > 0, "there must be some"
+        self.kind = kind
+        if self.kind == "mean":
+            self.w = jnp.ones((width, width))
+        elif self.kind == "last":
+            self.w = jnp.zeros((width, width))
+        else:
+            raise ValueError(kind)
+
+    def __call__(self, x: Float[Array, "n width"]) -> Float[Array, "n width"]:
+        return x @ self.w
+
+def begin(batch_size: int, like: jax.ShapeDtypeStruct) -> Array:
+    '''Zeros.
+
+    Args:
+        like: (height, channels)
+    '''
+    y = jnp.zeros((3, *like.shape), like.dtype)  # (3, height, channels)
+    return jnp.broadcast_to(y, (batch_size, *y.shape))
+""",
     # What the code refuses as it is documented, and takes otherwise.
     "refused.py": """
 def rewards(features: Array):

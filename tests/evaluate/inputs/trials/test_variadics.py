@@ -6,6 +6,7 @@ import pytest
 
 HEAD = """
 from collections.abc import Callable
+from typing import Generic, TypeVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -224,6 +225,18 @@ def pooled(x: Float[Array, "... dim"], lengths: Float[Array, "n"] | None = None)
     if lengths is not None:
         return jnp.zeros((lengths.shape[0], x.shape[-1]))
     return fixed(x)
+""",
+    # a record has as many axes behind the others as its author had in mind: one; a type variable may be bound to that
+    "behind.py": """
+Values = TypeVar("Values", bound=Float[Array, "b t *c"])
+
+class Masked(eqx.Module, Generic[Values]):
+    values: Values
+    mask: Float[Array, "b t"]
+
+def zeroed(x: Masked) -> Array:
+    mask = x.mask.reshape(x.mask.shape + (1,) * (x.values.ndim - 2))
+    return x.values * mask  # (b, t, c)
 """,
     # three dots of several arrays, of which one goes on, are as good as a name
     "dots.py": """

@@ -322,3 +322,24 @@ def _callee(call: ast.Call, module: Mapping[str, object]) -> types.FunctionType 
     inner = module.get(function.id) if isinstance(function, ast.Name) else None
     inner = unwrap(inner) if callable(inner) else None
     return inner if isinstance(inner, types.FunctionType) and inner.__globals__ is module else None
+
+
+def refuses_integer(function: Callable[..., object], name: str, value: int) -> bool:
+    """Whether a function, or a constructor, asserts of an integer that it is more than a number, and this one is not.
+
+    So `assert steps > 0` does of `steps: int = 0`.
+    """
+    inner = inspect.getattr_static(function, "__init__") if isinstance(function, type) else function
+    source = function_parts(inner) if callable(inner) else None
+    tests = (node.test for node in ast.walk(source.tree) if isinstance(node, ast.Assert)) if source is not None else ()
+    return any(_asks_for_more(test, name, value) for test in tests)
+
+
+def _asks_for_more(test: ast.expr, name: str, value: int) -> bool:
+    if not (isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.left, ast.Name)):
+        return False
+    least = test.comparators[0]
+    if test.left.id != name or not (isinstance(least, ast.Constant) and type(least.value) is int):
+        return False
+    is_more = isinstance(test.ops[0], ast.Gt) and value <= least.value
+    return is_more or (isinstance(test.ops[0], ast.GtE) and value < least.value)

@@ -27,6 +27,7 @@ _REACHING_TOO = frozenset({"write_text", "write_bytes", "to_csv", "rmtree", "unl
 def known_texts(function: Callable[..., object], parameter: str, depth: int = _DEPTH) -> tuple[str, ...]:
     """The texts that the code of a function, or of one that it hands the parameter on to, knows for it, in order."""
     own = compared_texts(function, parameter) or tuple(_texts_of_tables(function, parameter))
+    own = own or tuple(_texts_of_attribute(function, parameter))
     source = function_parts(_body(function)) if not own and depth else None
     receivers = source.receivers(Part(parameter)) if source is not None else ()
     handed = (known_texts(inner, name, depth - 1) for inner, name in receivers)
@@ -68,6 +69,29 @@ def _texts_of_tables(function: Callable[..., object], parameter: str) -> Iterato
             found.update((text, None) for each in cases if (text := literal_text(each.value)))
         elif isinstance(node, ast.Subscript) and node.slice is name:
             found.update(dict.fromkeys(_keys(node.value, module)))
+    yield from found
+
+
+def _texts_of_attribute(function: Callable[..., object], parameter: str) -> Iterator[str]:
+    """The texts that a constructor compares the attribute with in which it keeps a parameter: `self.kind == "mean"`."""
+    source = function_parts(_body(function)) if isinstance(function, type) else None
+    nodes = list(ast.walk(source.tree)) if source is not None else []
+    kept = {
+        target.attr
+        for node in nodes
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and node.value.id == parameter
+        for target in node.targets
+        if isinstance(target, ast.Attribute)
+    }
+    found: dict[str, None] = {}
+    for node in nodes:
+        if isinstance(node, ast.Compare) and isinstance(node.left, ast.Attribute) and node.left.attr in kept:
+            others = (
+                part
+                for each in node.comparators
+                for part in (each.elts if isinstance(each, ast.Tuple | ast.List | ast.Set) else [each])
+            )
+            found.update((text, None) for text in map(literal_text, others) if text)
     yield from found
 
 

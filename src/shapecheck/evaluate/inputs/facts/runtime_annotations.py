@@ -235,12 +235,12 @@ def is_config(cls: type) -> bool:
 
 
 def _may_hold_arrays(annotation: object) -> bool:
-    return is_array_type(annotation) or annotation in (Any, jax.Array, np.ndarray)
+    return is_array_type(annotation) or annotation is Any or is_plain_array(annotation)
 
 
 def is_plain_array(annotation: object) -> bool:
-    """Whether an annotation says that there is an array, and nothing of its shape."""
-    return annotation in (jax.Array, np.ndarray)
+    """Whether an annotation says that there is an array, and nothing of its shape. What stands for one is as good."""
+    return annotation in (jax.Array, np.ndarray, jax.ShapeDtypeStruct)
 
 
 def holds_anything(annotation: object) -> bool:

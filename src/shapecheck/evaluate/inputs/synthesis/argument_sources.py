@@ -24,7 +24,7 @@ from shapecheck.evaluate.inputs.facts.attribute_reads import attribute_reads
 from shapecheck.evaluate.inputs.facts.body_shapes import BodyShape, unpacked_parts
 from shapecheck.evaluate.inputs.facts.called_models import called_models
 from shapecheck.evaluate.inputs.facts.handed_parts import goes_elsewhere, is_used, parts_of
-from shapecheck.evaluate.inputs.facts.known_numbers import holds_sizes, number_kind
+from shapecheck.evaluate.inputs.facts.known_numbers import holds_sizes, number_kind, refuses_integer
 from shapecheck.evaluate.inputs.facts.known_texts import known_texts, only_keeps, reaches_out
 from shapecheck.evaluate.inputs.facts.like_parts import like_parts
 from shapecheck.evaluate.inputs.facts.namesake_annotations import annotations_of_derived, namesake_annotations
@@ -155,6 +155,8 @@ class ArgumentSources:
             if default is None and described is None and is_key and admits_key(annotation):
                 self._keys.optional = True
                 return MISSING if self._keys.choice == "left out" else self._values.key(annotation, name)
+            if type(default) is int and refuses_integer(function, name, default):
+                return self._integers.choose(name)
             return self._over_default(name, annotation, default, constructing)
         if annotation is str:
             if texts := known_texts(function, name) or (hint.texts if hint is not None else ()):

@@ -255,7 +255,7 @@ class ValueSynthesis:
             return self._text(name)
         if (numbers := is_dtype_class(annotation)) is not None:
             return self._plain_array((numbers,), name)
-        if isinstance(annotation, type) and annotation not in (jax.Array, np.ndarray, object):
+        if isinstance(annotation, type) and annotation is not object and not is_plain_array(annotation):
             return self._instance(annotation, name)
         if is_plain_array(annotation):
             return self._plain_array((), name)

@@ -17,7 +17,7 @@ from shapecheck.evaluate.inputs.trials.ties import CallSignature, Sizes
 from shapecheck.evaluate.own_errors import Trace
 from shapecheck.model import Assumption, Call, Failure, Mode, Stage
 from shapecheck.model.assumption import NUMBER
-from shapecheck.shapes import SymbolicDim, is_variadic, parse_spec
+from shapecheck.shapes import Dim, SymbolicDim, is_variadic, parse_spec
 
 INDEPENDENT = Substitution()
 """No free name is tied to anything."""
@@ -230,8 +230,15 @@ class TrialOutcome:
 
     def has_variadics_inside(self) -> bool:
         """Whether arrays inside of its arguments leave their number of axes open, by names of their own."""
+        return any(is_variadic(dim) for dims in self._inner_dims() for dim in dims)
+
+    def has_variadics_in_front(self) -> bool:
+        """Whether some of these stand in front of all others, as those of batches do."""
+        return any(dims and is_variadic(dims[0]) for dims in self._inner_dims())
+
+    def _inner_dims(self) -> list[tuple[Dim, ...]]:
         inner = self.bound_call.inner_specs if self.bound_call is not None else ()
-        return any(is_variadic(dim) for spec in inner for dim in parse_spec(spec).dims)
+        return [parse_spec(spec).dims for spec in inner]
 
     def has_made_values(self) -> bool:
         """Whether a callable, a flag or an instance was made up."""
