@@ -117,6 +117,10 @@ def select_described(claim: Claim, value: Value) -> list[list[SelectedArray]]:
         raise NoArrayError(f"the value is {_kind(picked)}, not an array")
     if claim.part:
         return _entries(picked, claim.part.split("|"), leaves)
+    # "A masked sequence (b, t, c)": the mask that goes with the values has less axes.
+    values = [leaf for leaf in leaves if not leaf.key.rpartition(".")[2].endswith("mask")]
+    if claim.notation != "annotation" and values and len(values) < len(leaves):
+        leaves = values
     if claim.notation == "docstring" and isinstance(picked, TreeValue) and picked.kind == "tuple":
         # "The output is an array of shape ...", and what is returned with it is described elsewhere.
         return [leaves, *([SelectedArray(each)] for each in picked.children if isinstance(each, ArrayValue))]

@@ -404,6 +404,20 @@ def posterior_of_any(kernel, x, y, z):
     kz = kernel(x, z)  # (n, s)  ~unreached
     return kz.T @ jnp.linalg.solve(k, y)  # (s, p)  ~unreached
 """,
+    # an integer is the axis that a docstring calls so, whatever the annotation calls it
+    "described.py": '''
+def scores(
+    q: Float[Array, "b q h"], k: Float[Array, "b k h"], num_extra: int, extra: Float[Array, "b q s"] | None
+) -> Float[Array, "b q k+{num_extra}"]:
+    """Scores.
+
+    Args:
+      num_extra: The number of extra positions.
+      extra: Scores of the extra positions [batch, query_time, num_extra].
+    """
+    out = jnp.einsum("bqh,bkh->bqk", q, k)
+    return out if extra is None else jnp.concatenate([extra, out], axis=-1)
+''',
     # the rank of each of several arrays
     "each.py": """
 def rope(x, pos):

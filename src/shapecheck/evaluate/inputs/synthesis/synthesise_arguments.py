@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import inspect
 import types
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from shapecheck.evaluate.inputs.facts.body_shapes import NO_SHAPES, BodyShape
@@ -276,14 +276,16 @@ class Synthesis:
         self,
         function: Callable[..., object],
         parameters: Sequence[inspect.Parameter],
-        described: Container[str],
+        described: Mapping[str, ParameterSpec | BodyShape],
         given: Mapping[str, object],
         constructing: bool,
     ) -> None:
         """A parameter that is named as a dim, and is an integer or nothing that anybody describes, is its size."""
+        named_else = _described_axes(function, parameters, described)
         for parameter in parameters:
             name = parameter.name
-            if name not in self.assignment.free:
+            dims = [dim for dim in (name, named_else.get(name, "")) if dim in self.assignment.free]
+            if not dims:
                 continue
             kind = self.sources.type_of(function, parameter)
             is_open = kind is MISSING and parameter.default is parameter.empty and name not in described
@@ -292,7 +294,8 @@ class Synthesis:
             size = given[name] if name in given else self.sources.argument(function, parameter, None, constructing)
             size = parameter.default if size is MISSING else size
             if type(size) is int:
-                self.assignment.know(name, size)
+                for dim in dims:
+                    self.assignment.know(dim, size)
 
     def _keep_defaults_together(
         self,
@@ -331,6 +334,27 @@ class Synthesis:
             for dim, size in zip(dims, shape, strict=False) if len(dims) == len(shape) else ():
                 if isinstance(dim, NamedDim) and dim.name in self.assignment.free:
                     self.assignment.know(dim.name, size)
+
+
+def _described_axes(
+    function: Callable[..., object],
+    parameters: Sequence[inspect.Parameter],
+    described: Mapping[str, ParameterSpec | BodyShape],
+) -> dict[str, str]:
+    """What a docstring calls the axes of annotated arrays, with what their annotations call them.
+
+    Of `extra: Float[Array, "b q s"]`, described as `[batch, query_time, num_extra]`, s is the integer `num_extra`.
+    """
+    found: dict[str, str] = {}
+    for parameter in parameters:
+        said = described.get(parameter.name)
+        annotated = array_type(without_none(function, parameter))
+        if annotated is None or not isinstance(said, ParameterSpec):
+            continue
+        own, others = parse_spec(annotated.shape).dims, parse_spec(said.spec).dims
+        pairs = zip(own, others, strict=True) if len(own) == len(others) else ()
+        found.update((b.name, a.name) for a, b in pairs if isinstance(a, NamedDim) and isinstance(b, NamedDim))
+    return found
 
 
 def _integers_beside(parameters: Sequence[inspect.Parameter], given: Mapping[str, object]) -> dict[str, int]:
