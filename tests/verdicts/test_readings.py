@@ -1001,3 +1001,17 @@ def test_an_entry_without_arrays_says_nothing_of_a_claim() -> None:
     verdicts = judge({"m.py": module}, [[evaluation_of(call)]])
     assert not verdicts.bugs
     assert "without an array 'loss'" in verdicts.unknown["m.py", 0]
+
+
+@pytest.mark.parametrize(
+    ("value", "outcome"),
+    [
+        (TreeValue("node", "Masked", ("values", "mask"), (array("3", "4"), array("3"))), "good"),
+        (TreeValue("node", "Masked", ("values", "mask"), (array("3"), array("3"))), "bad rank"),
+        (tree("list", tree("list", array(), array()), tree("list", array(), array())), "good"),
+        (tree("list", tree("list", array(), array()), tree("list", array())), "bad rank"),
+    ],
+)
+def test_a_record_with_a_mask_and_a_list_of_lists_stand_for_one_array(value: Value, outcome: str) -> None:
+    text = "def f(x):\n    y = g(x)  # (n_tokens, width)\n    return y\n"
+    assert read(text, [("y (n_tokens, width)", value)]) == {"y (n_tokens, width)": outcome}
