@@ -88,6 +88,14 @@ STYLES = {
         ''',
         [],
     ),
+    "two names of one shape in a row": (
+        '''
+        def f(x, k, v):
+            """x: (batch, time); k and v: (batch, size, time); all of them padded."""
+            return x
+        ''',
+        ["[batch time]: param x", "[batch size time]: param k", "[batch size time]: param v"],
+    ),
     "a result below a list of parameters": (
         '''
         def f(x, y):

@@ -38,7 +38,10 @@ _SPHINX = re.compile(r"\s*:(?:param|parameter|arg|argument|type)\s+(?:(?P<type>[
 _SPHINX_RETURN = re.compile(r"\s*:(?:returns?|rtype)\s*:")
 _ADMONITION = re.compile(r"\s*(?:!!!|\?\?\?|\.\.\s)")
 _NAME = re.compile(r"\w+")
-_FURTHER = re.compile(r"(?:[,;.]|(?<=[)\]])\s+and\b)\s+(?:and\s+)?`?(?P<name>[A-Za-z_]\w*)`?\s*(?::(?=\s)|(?=[(\[]))")
+_FURTHER = re.compile(
+    r"(?:[,;.]|(?<=[)\]])\s+and\b)\s+(?:and\s+)?`?(?P<names>(?:[A-Za-z_]\w*`?\s+and\s+`?)?[A-Za-z_]\w*)`?"
+    r"\s*(?::(?=\s)|(?=[(\[]))"
+)
 _BRACKET = r"`*[(\[][^()\[\]]*[)\]]`*"
 _NAMED_BRACKET = rf"(?:`?[A-Za-z_]\w*`?\s*:?\s*)?{_BRACKET}"
 # What a function gives, behind what it takes: `x: (n, d) -> (n,)`, `x: (n, d). Returns the norms (n,).`
@@ -231,11 +234,13 @@ class _SectionReader:
 
     def _add_items(self, item: Item, line: Line, start: int) -> None:
         """The item that a line begins, and those that follow on it: `x: (b, d), y: (b,) labels`."""
-        further = [each for each in _FURTHER.finditer(line.text, start) if each["name"] in self.names]
+        further = [
+            each for each in _FURTHER.finditer(line.text, start) if all(n in self.names for n in _names_of(each))
+        ]
         further = [each for each in further if _is_outside(line.text[start : each.start()])]
         ends = [*(each.start() for each in further), len(line.text)]
         starts = [start, *(each.end() for each in further)]
-        items = [item, *(replace(item, names=(each["name"],), lines=[]) for each in further)]
+        items = [item, *(replace(item, names=_names_of(each), lines=[]) for each in further)]
         result = _RESULT.search(line.text, starts[-1]) if item.style == "list" else None
         if result is not None and _is_outside(line.text[starts[-1] : result.start()]):
             items[-1].style = "arrow"
@@ -246,6 +251,11 @@ class _SectionReader:
             each.lines.append(Line(line.number, line.column + begin, line.text[begin:end]))
             self.items.append(each)
         self.current = items[-1]
+
+
+def _names_of(match: re.Match[str]) -> tuple[str, ...]:
+    """The one or two names in front of a shape: `k_cache and v_cache`."""
+    return tuple(name for name in _NAME.findall(match["names"]) if name != "and")
 
 
 def _is_outside(text: str) -> bool:

@@ -88,7 +88,12 @@ class InstanceSynthesis:
         except CannotSynthesiseError:
             factories = factories_of(cls) if not given else []
             if not factories:
-                raise
+                # What nothing says of its fields, its own initialiser may know: `init(key, d) -> Weights`.
+                makers = record_makers(cls) if not given and not self._building else ()
+                made = self.made_by(makers, name) if makers else MISSING
+                if made is MISSING:
+                    raise
+                return made
         factory = factories[self._integers.invention % len(factories)]
         self._values.invent("value", name, f"what {factory.__name__}() makes")
         return LazyCall(factory, [], {})
