@@ -79,7 +79,12 @@ class EntrySearch:
         self._further = FurtherRuns(call_spec, self.attempts, self._sizes, accuses=self._accuses)
         self._errors = CodeErrors(entry, call_spec, self.attempts, self._sizes, self._further, accuses=self._accuses)
         self._follower = ClaimFollower(
-            recorder.claimed_shapes, call_spec.signature, own, self.attempts, self._sizes.mend
+            recorder.claimed_shapes,
+            recorder.claimed_parameters,
+            call_spec.signature,
+            own,
+            self.attempts,
+            self._sizes.mend,
         )
         self._needed: frozenset[str] = frozenset()  # the choices without which the code does not run
         self._followed: frozenset[Tie] = frozenset()  # the ties that claims give

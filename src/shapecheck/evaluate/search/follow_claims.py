@@ -69,17 +69,22 @@ class FollowedRun:
 
 
 class ClaimFollower:
-    """Follows the claims of one entry, whose own function is `scope`; `mend` ties sizes that JAX finds not to fit."""
+    """Follows the claims of one entry, whose own function is `scope`; `mend` ties sizes that JAX finds not to fit.
+
+    What functions that it calls say of their `parameters` counts for the numbers of axes of what they are given.
+    """
 
     def __init__(
         self,
         claimed: ClaimedShapes,
+        parameters: ClaimedShapes,
         signature: CallSignature,
         scope: FunctionKey | None,
         attempts: Attempts,
         mend: Callable[[TrialOutcome], TrialOutcome],
     ) -> None:
         self._claimed, self._signature, self._scope = claimed, signature, scope
+        self._parameters = parameters
         self._attempts, self._mend = attempts, mend
         self._ties: set[Tie] = set()
         self._given_up: set[Place] = set()
@@ -193,6 +198,11 @@ class ClaimFollower:
                 place = (call.path, each.site)
                 claimed = self._claimed.get(place)
                 if claimed is None:
+                    is_other = (call.path, call.scope) != self._scope
+                    refused = self._parameters.get(place) if is_other else None
+                    number = parse_spec(refused.spec).rank() if refused is not None else None
+                    if refused is not None and number is not None and _difference(each.value, number):
+                        conflicts.setdefault(place, _Conflict(place, refused.words))
                     continue
                 spec = parse_spec(claimed.spec)
                 if _difference(each.value, len(spec.dims)):

@@ -418,6 +418,31 @@ def scores(
     out = jnp.einsum("bqh,bkh->bqk", q, k)
     return out if extra is None else jnp.concatenate([extra, out], axis=-1)
 ''',
+    # what a function says of its parameter tells how many axes the argument has that is handed to it
+    "handed_to_claims.py": """
+from abc import abstractmethod
+
+class Distribution(eqx.Module):
+    def __call__(self, x: Array) -> Array:
+        return self.log_prob(x)
+
+    @abstractmethod
+    def log_prob(self, x: Array) -> Array:
+        raise NotImplementedError
+
+class Gaussian(Distribution):
+    centre: Float[Array, " n_dim"]
+
+    def __init__(self, centre: Float[Array, " n_dim"]):
+        self.centre = centre
+
+    @property
+    def mean(self) -> Float[Array, " n_dim"]:
+        return self.centre
+
+    def log_prob(self, x: Float[Array, " n_dim"]) -> Float[Array, ""]:
+        return -jnp.sum((x - self.mean) ** 2)
+""",
     # the rank of each of several arrays
     "each.py": """
 def rope(x, pos):
