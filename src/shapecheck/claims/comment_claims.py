@@ -16,7 +16,7 @@ from shapecheck.claims.comment_lines import CommentLine, PlacedSegment, comment_
 from shapecheck.claims.comment_targets import CommentTarget, CommentTargets
 from shapecheck.claims.comment_text import Segment
 from shapecheck.claims.literal_tuples import has_entries, is_listed, lists_numbers, repeats_values
-from shapecheck.claims.signature_lines import read_signature
+from shapecheck.claims.signature_lines import is_random_key, read_signature
 from shapecheck.model import Claim, Problem, Selector
 from shapecheck.shapes import FixedDim, print_spec
 from shapecheck.syntax.comment_tokens import Comment
@@ -27,7 +27,6 @@ from shapecheck.syntax.source_text import SourceText, position_of
 _SEVERAL = 2  # results
 _SHORT = 4  # words in front of a shape: more than these are a sentence, which may speak of anything
 _PARAGRAPH = 6  # statements below a comment that heads them
-_KEY = re.compile(r"(?:^|_)(?:key|rng|prng)s?$", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z]\w*")
 _ARROW = re.compile(r"[-=]>|[→⇒⟶↦]")
 _VARIABLE_HEADING = re.compile(r"#+\s*+`?[a-z_]\w*+`?\s*+:")
@@ -578,7 +577,7 @@ def _is_worked_example(line: CommentLine, segment: Segment) -> bool:
 
 def _arrays_among(parameters: Sequence[CommentTarget], count: int) -> Sequence[CommentTarget]:
     """The parameters of which so many shapes speak: all, or all but random keys; none if neither are so many."""
-    others = [each for each in parameters if not _KEY.search(each.name)]
+    others = [each for each in parameters if not is_random_key(each.name)]
     return next((each for each in (parameters, others) if len(each) == count), ())
 
 

@@ -28,6 +28,11 @@ class SignatureLine:
     given: Sequence[Bracket]
 
 
+def is_random_key(name: str) -> bool:
+    """Whether a parameter of this name is a random key, of which nobody tells the shape."""
+    return _KEY.search(name) is not None
+
+
 def read_signature(
     text: str, parameters: Sequence[str], required: Sequence[str], known: Container[str]
 ) -> SignatureLine | None:
@@ -42,7 +47,7 @@ def read_signature(
     if place is None or any(segment.hedged or segment.alternatives for segment in segments):
         return None
     mapping = segments[place]
-    arrays, needed = ([each for each in names if not _KEY.search(each)] for names in (parameters, required))
+    arrays, needed = ([each for each in names if not is_random_key(each)] for names in (parameters, required))
     taken = _parameters_before(segments[:place], mapping, arrays, needed)
     given = _results_behind(text, mapping, segments[place + 1 :])
     brackets = [*(bracket for _, bracket in taken or ()), *given]
