@@ -16,7 +16,7 @@ from shapecheck.claims.comment_lines import CommentLine, PlacedSegment, comment_
 from shapecheck.claims.comment_targets import CommentTarget, CommentTargets
 from shapecheck.claims.comment_text import Segment
 from shapecheck.claims.literal_tuples import has_entries, is_listed, lists_numbers, repeats_values
-from shapecheck.claims.signature_lines import is_random_key, read_signature
+from shapecheck.claims.signature_lines import ARROW, is_random_key, read_signature
 from shapecheck.model import Claim, Problem, Selector
 from shapecheck.shapes import FixedDim, print_spec
 from shapecheck.syntax.comment_tokens import Comment
@@ -28,7 +28,6 @@ _SEVERAL = 2  # results
 _SHORT = 4  # words in front of a shape: more than these are a sentence, which may speak of anything
 _PARAGRAPH = 6  # statements below a comment that heads them
 _WORD = re.compile(r"[A-Za-z]\w*")
-_ARROW = re.compile(r"[-=]>|[→⇒⟶↦]")
 _VARIABLE_HEADING = re.compile(r"#+\s*+`?[a-z_]\w*+`?\s*+:")
 _RETURNS = re.compile(r"#+\s*+returns?\s*+:", re.IGNORECASE)
 
@@ -184,7 +183,7 @@ class CommentClaimReader:
     def _is_narrative(self, line: CommentLine, segment: Segment) -> bool:
         """Whether a text above code tells what something does, or how it is, and not what the next value is."""
         if segment.arrow and segment.prose:
-            in_words = not _ARROW.search(line.comment.text)  # "reshape what has shape () to (1,)"
+            in_words = not ARROW.search(line.comment.text)  # "reshape what has shape () to (1,)"
             return line.continued or (segment.numeric and in_words)  # "will map an array of shape (n, b) -> (b,)"
         far = self._is_far(line) and not self._neighbours(line)[1]
         return far and bool(segment.prose) and (segment.generic or not segment.labels)

@@ -13,7 +13,7 @@ from shapecheck.claims.brackets import Bracket
 from shapecheck.claims.comment_text import Segment, read_comment
 from shapecheck.claims.unmarked_shapes import may_be_shape
 
-_ARROW = re.compile(r"[-=]>|[→⇒⟶↦]")
+ARROW = re.compile(r"[-=]>|[→⇒⟶↦]")
 _KEY = re.compile(r"(?:^|_)(?:key|rng|prng)s?$", re.IGNORECASE)
 # What may stand between two results: `(n,), (n, d)`, `means (n,) and covs (n, d, d)`.
 _BETWEEN_RESULTS = re.compile(r"\s*(?:,|,?\s*and\b)\s*`*(?:[A-Za-z_]\w*`*\s*:?\s*)?`*")
@@ -40,7 +40,7 @@ def read_signature(
 
     Random keys are none of them.
     """
-    if len(_ARROW.findall(text)) != 1:
+    if len(ARROW.findall(text)) != 1:
         return None
     segments = read_comment(text, known, described=True)
     place = next((index for index, segment in enumerate(segments) if segment.arrow), None)
