@@ -5,19 +5,19 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import itemgetter
 
-from shapecheck.claims.brackets import Bracket
 from shapecheck.claims.changed_operands import describes_operand
 from shapecheck.claims.claim_sites import Sites
 from shapecheck.claims.comment_labels import CommentLabels
 from shapecheck.claims.comment_lines import CommentLine, PlacedSegment, comment_span
 from shapecheck.claims.comment_targets import CommentTarget, CommentTargets
 from shapecheck.claims.comment_text import Segment
-from shapecheck.claims.literal_tuples import has_entries, is_listed, lists_numbers, repeats_values
+from shapecheck.claims.drafted_claims import ClaimDraft, DraftedClaims
+from shapecheck.claims.literal_tuples import has_entries
 from shapecheck.claims.signature_lines import ARROW, is_random_key, read_signature
-from shapecheck.model import Claim, Problem, Selector
+from shapecheck.model import Claim, Problem
 from shapecheck.shapes import FixedDim, print_spec
 from shapecheck.syntax.comment_tokens import Comment
 from shapecheck.syntax.owners import Behind, Between, CommentOwner, Inside, OwnedComments, UnreadableError
@@ -29,23 +29,8 @@ _SHORT = 4  # words in front of a shape: more than these are a sentence, which m
 _PARAGRAPH = 6  # statements below a comment that heads them
 _WORD = re.compile(r"[A-Za-z]\w*")
 _VARIABLE_HEADING = re.compile(r"#+\s*+`?[a-z_]\w*+`?\s*+:")
+_BEGINS_WITH_ARROW = re.compile(rf"#+\s*+-?(?:{ARROW.pattern})")
 _RETURNS = re.compile(r"#+\s*+returns?\s*+:", re.IGNORECASE)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Draft:
-    """What a segment claims of a target, before it is taken apart into single claims.
-
-    `sure` false is final; true means that a known name, or an `explicit` text, makes the claims sure.
-    """
-
-    segment: Segment
-    offset: int
-    target: CommentTarget
-    sure: bool
-    explicit: bool
-    part: str = ""
-    select: tuple[Selector, ...] = ()
 
 
 class CommentClaimReader:
@@ -89,8 +74,9 @@ class CommentClaimReader:
             for stated in line.stated:
                 if stated.segment.marked and stated.segment.prose <= _SHORT:
                     self.known.update(stated.segment.names)
+        writer = DraftedClaims(self.source, self.sites, self.known, self.new_group, self.anchors)
         drafts = ((line.comment, draft) for line in lines for draft in self._drafts(line))
-        return claims + [claim for comment, draft in drafts for claim in self._claims(comment, draft)]
+        return claims + [claim for comment, draft in drafts for claim in writer.claims(comment, draft)]
 
     def _read_owners(self, candidates: Sequence[Comment]) -> OwnedComments:
         """What these comments hang on."""
@@ -131,7 +117,7 @@ class CommentClaimReader:
                         unread=reason,
                     )
 
-    def _drafts(self, line: CommentLine) -> Iterator[_Draft]:
+    def _drafts(self, line: CommentLine) -> Iterator[ClaimDraft]:
         placed, targets = self._targets(line)
         if placed is None:
             return
@@ -155,7 +141,7 @@ class CommentClaimReader:
             direct = direct or not (segment.prose or segment.labels)
             yield from self._of_segment(line, PlacedSegment(stated.offset, segment), placed, targets)
 
-    def _of_mapping(self, line: CommentLine, placed: PlacedStatement) -> Iterator[_Draft]:
+    def _of_mapping(self, line: CommentLine, placed: PlacedStatement) -> Iterator[ClaimDraft]:
         """What a comment says of a function with several results: `# x: (n, d) -> mean (d,), cov (d, d)`."""
         if not any(each.segment.arrow for each in line.stated) or len({each.offset for each in line.stated}) > 1:
             return
@@ -169,16 +155,19 @@ class CommentClaimReader:
         by_place = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
         required = [name for name in by_place[: len(by_place) - len(function.args.defaults)] if name in targets]
         first = line.stated[0]
-        found = read_signature(line.comment.text[first.offset :], list(targets), required, self.known)
-        if found is None or len(found.given) < _SEVERAL or len(found.given) != result_count(function):
+        count = result_count(function)
+        text = line.comment.text[first.offset :]
+        found = read_signature(text, list(targets), required, self.known, count=count) if count >= _SEVERAL else None
+        if found is None:
             return
         plain = replace(first.segment, taken=(), labels=(), arrow=False, prose=0, tail="")
         for name, bracket in found.taken:
             own = replace(plain, shapes=(bracket,))
-            yield _Draft(segment=own, offset=first.offset, target=targets[name], sure=False, explicit=False)
-        for index, bracket in enumerate(found.given):
-            own = replace(plain, shapes=(bracket,))
-            yield _Draft(segment=own, offset=first.offset, target=result, sure=True, explicit=True, select=(index,))
+            yield ClaimDraft(segment=own, offset=first.offset, target=targets[name], sure=False, explicit=False)
+        for each in found.given:
+            own = replace(plain, shapes=(each.bracket,))
+            select = () if each.place is None else (each.place,)
+            yield ClaimDraft(segment=own, offset=first.offset, target=result, sure=True, explicit=True, select=select)
 
     def _is_narrative(self, line: CommentLine, segment: Segment) -> bool:
         """Whether a text above code tells what something does, or how it is, and not what the next value is."""
@@ -233,7 +222,7 @@ class CommentClaimReader:
 
     def _of_segment(
         self, line: CommentLine, stated: PlacedSegment, placed: PlacedStatement, targets: list[CommentTarget]
-    ) -> Iterator[_Draft]:
+    ) -> Iterator[ClaimDraft]:
         segment, own = stated.segment, line.comment.own_line
         signature = self._signature_around(line, segment, placed, targets)
         if signature and len(segment.taken) == len(segment.labels) == 1:
@@ -243,7 +232,7 @@ class CommentClaimReader:
             # Perhaps in this order: it describes what nothing else does, and accuses nobody.
             for shape, parameter in zip(segment.taken, parameters, strict=True):
                 alone = replace(segment, shapes=(shape,), taken=())
-                yield _Draft(segment=alone, offset=stated.offset, target=parameter, sure=False, explicit=False)
+                yield ClaimDraft(segment=alone, offset=stated.offset, target=parameter, sure=False, explicit=False)
             if not own:
                 targets = [signature[-1]]
         named = self.labels.find_variables(line.comment, segment, placed, targets)
@@ -255,7 +244,7 @@ class CommentClaimReader:
             for target in named:
                 if own:
                     target = self._with_step(line, segment, self._with_later(line, target))  # noqa: PLW2901
-                yield _Draft(
+                yield ClaimDraft(
                     segment=segment,
                     offset=stated.offset,
                     target=target,
@@ -266,12 +255,14 @@ class CommentClaimReader:
         if own and (result := self._result_of_function(line, segment, placed)) is not None:
             # What stands behind it may tell of further results.
             sure = not segment.hedged and not segment.prose and not segment.tail.strip(" .`")
-            yield _Draft(segment=segment, offset=stated.offset, target=result, sure=sure, explicit=segment.explicit)
+            yield ClaimDraft(segment=segment, offset=stated.offset, target=result, sure=sure, explicit=segment.explicit)
             return
         if not targets or not self._speaks_of_value(segment):
             return
         if own and self._is_far(line) and len(targets) > 1:
             targets.reverse()  # it stands right below the one, a blank line above the other
+        if own and segment.arrow and len(targets) > 1 and self._is_below(line, segment, targets):
+            targets = targets[1:]
         sure = self._may_be_certain(line, segment, targets[0]) and (segment.arrow or not targets[0].unsure)
         if line.turn[1] > 1 and line.is_plain:
             if len(targets[0].elements) == line.turn[1]:
@@ -303,7 +294,7 @@ class CommentClaimReader:
             sure = sure and not describes_operand(lead, placed.node)
         names_part = segment.labels and not segment.generic and not segment.arrow
         part = "|".join(segment.labels) if names_part and (segment.colon or not segment.prose) else ""
-        yield _Draft(
+        yield ClaimDraft(
             segment=segment,
             offset=stated.offset,
             target=replace(targets[0], places=places),
@@ -347,13 +338,13 @@ class CommentClaimReader:
     @staticmethod
     def _claims_of_each(
         segment: Segment, offset: int, targets: Sequence[CommentTarget], sure: bool
-    ) -> Iterator[_Draft]:
+    ) -> Iterator[ClaimDraft]:
         """Several shapes above as many statements: of each its own, or of the elements that the first one has."""
         for index, (shape, target) in enumerate(zip(segment.shapes, targets, strict=True)):
             places = tuple(dict.fromkeys((*target.places, *targets[0].places)))
             own = replace(segment, shapes=(shape,))
             select = f"{index}/{len(targets)}?"
-            yield _Draft(
+            yield ClaimDraft(
                 segment=own,
                 offset=offset,
                 target=replace(target, places=places),
@@ -400,6 +391,18 @@ class CommentClaimReader:
         """Whether a blank line parts the comment from what follows it."""
         owner = self._owners.get(line.comment)
         return isinstance(owner, Between) and owner.blank_below
+
+    def _is_below(self, line: CommentLine, segment: Segment, targets: Sequence[CommentTarget]) -> bool:
+        """Whether an arrow that begins a comment tells what the statement above has come to: `# --> (b, 3), (b, n)`.
+
+        That has as many results, or what is below has a shape of its own.
+        """
+        if not _BEGINS_WITH_ARROW.match(line.comment.text):
+            return False
+        several = len(segment.shapes) > 1 and not segment.alternatives
+        if several:
+            return [len(each.elements) == len(segment.shapes) for each in targets[:2]] == [False, True]
+        return self._is_trailed(targets[0].statement)
 
     def _one_by_one(self, line: CommentLine, segment: Segment, first: CommentTarget) -> tuple[CommentTarget, ...]:
         """The values of as many assignments as a comment above them has shapes, none if there are not just as many."""
@@ -479,94 +482,6 @@ class CommentClaimReader:
         statements = [self.tables.by_node[each] for each in owner.paragraph]
         in_class = bool(statements) and self.tables.scopes[statements[0].scope].kind == "class"
         return [] if in_class else statements[1:_PARAGRAPH]
-
-    def _claims(self, comment: Comment, draft: _Draft) -> Iterator[Claim]:
-        """The claims that the shapes of a segment make of a value: one, alternatives, or one for each element."""
-        segment, target, shapes = draft.segment, draft.target, draft.segment.shapes
-        if not segment.explicit:
-            named = segment.colon and target.name in segment.labels
-            if not named and any(repeats_values(shape.spec, target.code) for shape in shapes):
-                return
-            if len(shapes) == 1 and not named and lists_numbers(target.code, len(shapes[0].spec.dims)):
-                return
-            if len(shapes) == 1 and is_listed(target.code, len(shapes[0].spec.dims)):
-                draft = replace(draft, sure=False)  # `size = (h, w)  # (rows, cols)` names the elements
-        if segment.alternatives:
-            group = self.new_group()
-            for shape in shapes:
-                yield from self._claim(comment, draft, shape, target, group=group)
-        elif len(shapes) == 1 and any(element.name == "_" for element in target.elements):
-            for element in target.elements:
-                if element.name != "_":
-                    yield from self._claim(comment, draft, shapes[0], element)
-        elif len(shapes) == 1 and target.places:
-            each = bool(target.elements) or segment.each
-            yield from self._claim(comment, draft, shapes[0], target, select=draft.select, each=each)
-        elif len(shapes) == 1:  # the variables of a `for` or a `with`
-            for element in target.elements if segment.each else ():
-                yield from self._claim(comment, draft, shapes[0], element)
-        elif len(target.elements) == len(shapes):
-            for shape, element in zip(shapes, target.elements, strict=True):
-                yield from self._claim(comment, draft, shape, element)
-        elif not target.elements:
-            for index, shape in enumerate(shapes):
-                yield from self._claim(comment, draft, shape, target, select=(f"{index}/{len(shapes)}",))
-
-    def _claim(
-        self,
-        comment: Comment,
-        draft: _Draft,
-        shape: Bracket,
-        target: CommentTarget,
-        *,
-        select: Sequence[Selector] = (),
-        group: int | None = None,
-        each: bool = False,
-    ) -> Iterator[Claim]:
-        """One claim, unless nothing can be observed at its place."""
-        if not target.places:
-            return
-        names = tuple(dict.fromkeys(name for spec in (shape.spec, *shape.readings) for name in spec.names()))
-        places = dict.fromkeys((*target.places, *self.anchors.when_bound(target, names)))
-        sure = draft.sure and (bool(names) or draft.explicit)
-        yield Claim(
-            path=self.source.path,
-            span=comment_span(comment, draft.offset + shape.start, draft.offset + shape.end),
-            notation="comment",
-            text=shape.text,
-            spec=print_spec(shape.spec),
-            dtype=shape.dtype,
-            target=target.name,
-            scope=target.scope,
-            sites=tuple(self.sites.add(place, names) for place in places),
-            select=(*select, "leaves") if shape.tree else tuple(select),
-            group=group,
-            sure=sure and (draft.explicit or any(name in self.known for name in names)),
-            marked=draft.segment.marked,
-            readings=tuple(map(print_spec, shape.readings)),
-            part=draft.part,
-            loose=not sure,
-            each=each,
-            exact=_is_exact(comment, draft, shape),
-        )
-
-
-def _is_exact(comment: Comment, draft: _Draft, shape: Bracket) -> bool:
-    """Whether a comment behind a statement is a list of numbers and nothing else, which the statement does not list.
-
-    `jnp.array([[1, 2], [3, 4]])  # (1, 2), (3, 4)` has its values behind it.
-    """
-    if comment.own_line or not (draft.segment.numeric and shape.is_list) or len(draft.segment.shapes) > 1:
-        return False
-    if comment.text.strip("# \t.") != shape.text or not draft.target.places:
-        return False
-    return not any(_lists_numbers(each) for each in ast.walk(draft.target.code) if isinstance(each, ast.List))
-
-
-def _lists_numbers(node: ast.List) -> bool:
-    """Whether a list in code has nothing but numbers in it, or lists of them."""
-    items = [each.operand if isinstance(each, ast.UnaryOp) else each for each in node.elts]
-    return all(_lists_numbers(each) if isinstance(each, ast.List) else isinstance(each, ast.Constant) for each in items)
 
 
 def _is_worked_example(line: CommentLine, segment: Segment) -> bool:

@@ -91,7 +91,7 @@ def read_comment(text: str, known: Container[str] = frozenset(), *, described: b
         listed = {
             name for bracket in brackets if bracket.is_list for name in bracket.spec.names() if name.isidentifier()
         }
-        further = _segments(text, brackets, _AlsoKnown(known, listed), described=described)
+        further = _segments(text, brackets, AlsoKnown(known, listed), described=described)
         added = [each for each in further if each.labels and each.colon and each not in segments]
         if len(further) == len(segments) + len(added):
             return further
@@ -101,7 +101,7 @@ def read_comment(text: str, known: Container[str] = frozenset(), *, described: b
     return [] if bare is None else [bare]
 
 
-class _AlsoKnown:
+class AlsoKnown:
     """Names of dims, and some more."""
 
     def __init__(self, known: Container[str], more: Container[str]) -> None:
@@ -212,6 +212,11 @@ class _Open:
             return []
         if not described and _may_be_values(segment):
             return [replace(segment, may_be_values=True)]
+        if len(self.items) > 1:  # in `(c, d), (d,)` the one says what is in the other
+            listed = {
+                name for each in self.items if len(each.bracket.spec.dims) > 1 for name in each.bracket.spec.names()
+            }
+            known = AlsoKnown(known, listed if strength(tuple(listed), known) >= 0.5 else ())
         if all(_is_shape(replace(item, tail=""), segment, known, described) for item in self.taken):
             segment = replace(segment, taken=tuple(item.bracket for item in self.taken))
         return [segment] if all(_is_shape(item, segment, known, described) for item in self.items) else []
@@ -364,6 +369,8 @@ def _read_bare_dims(text: str, known: Container[str]) -> Segment | None:
         return Segment(shapes=(bracket,), labels=lead.labels, marked=True, colon=True)
     match = _MARKED_BARE.search(text) if len(text) < 200 else None
     inside = match.group(1) if match is not None else text
+    if (letters := _read_letters(text, known)) is not None:
+        return letters
     if not any(sign in inside for sign in ",×x") or len(inside) > 120:
         return None
     start = match.start(1) if match is not None else 0
@@ -391,6 +398,25 @@ def _read_bare_dims(text: str, known: Container[str]) -> Segment | None:
     )
 
 
+_LETTERS = re.compile(r"(?:^|:)\s*(?P<dims>[A-Z][a-z]?\d?(?:[ \t]+(?:[A-Z][a-z]?\d?|\d{1,4}))+)[\s.]*$")
+
+
+def lists_letters(text: str) -> bool:
+    """Whether a text ends in capitals between blanks."""
+    return len(text) < 200 and _LETTERS.search(text) is not None
+
+
+def _read_letters(text: str, known: Container[str]) -> Segment | None:
+    """Capitals between blanks that all are known dims: `B S K 3`, as a whole comment or behind a colon."""
+    match = _LETTERS.search(text) if len(text) < 200 else None
+    spec = parse_comment_dims(match["dims"], spaces=True) if match is not None else None
+    if match is None or spec is None or not all(name in known for name in spec.names()):
+        return None
+    bracket = Bracket(start=match.start("dims"), end=match.end("dims"), text=match["dims"], spec=spec)
+    lead = read_lead(text[: bracket.start], first=True)
+    return Segment(shapes=(bracket,), labels=lead.labels, colon=lead.colon, prose=lead.prose, hedged=lead.hedged)
+
+
 def _are_plain(spec: Spec, known: Container[str], text: str) -> bool:
     """Whether a list of words without any bracket can only be dims: short names, or names known as dims.
 
@@ -398,6 +424,6 @@ def _are_plain(spec: Spec, known: Container[str], text: str) -> bool:
     """
     if "," not in text:
         return (len(spec.dims) > 2 or any(name in known for name in spec.names())) and "x" not in spec.names()
-    if any(isinstance(dim, SymbolicDim) for dim in spec.dims):
-        return False  # `n x m, C-order`
+    if any(isinstance(dim, SymbolicDim) for dim in spec.dims):  # `n x m, C-order`
+        return len(spec.dims) > 2 and all(name in known for name in spec.names())
     return all(name in known or is_dim_word(name) for name in spec.names())

@@ -13,23 +13,12 @@ from dataclasses import dataclass, replace
 from shapecheck.claims.brackets import Bracket
 from shapecheck.claims.comment_text import Segment, read_comment
 from shapecheck.claims.docstring_sections import SHAPE_BEFORE_COLON
+from shapecheck.claims.doubtful_words import CONDITIONS, OF_ANOTHER_OR_CHANGED, SELDOM
 from shapecheck.claims.lead_words import leaves_axes_out
-from shapecheck.claims.unmarked_shapes import is_listed_shape, is_unmarked_shape, may_be_shape
+from shapecheck.claims.result_phrases import names_several, read_results
+from shapecheck.claims.unmarked_shapes import is_listed_shape, is_unmarked_shape
 
 _SENTENCE = re.compile(r"(?<=[.;])(?<!e\.g\.)(?<!i\.e\.)\s+(?=[A-Z(\[`])|\n\s*[-*]\s")
-# Words that make the shape that of something else, or hold only at times.
-_SPOILERS = re.compile(
-    r"\b(?:broadcast\w*|e\.g|for example|for instance|such as|same shape|like|callable|functions?(?!\w*,)|callback|maps"
-    r"|mapping from|takes|taking|accepts|returns?|returning|index(?:es|ing)?|indices into|into|compatible|suffix|prefix"
-    r"|leading|trailing|at least|excluding|except|reshaped?|transform\w*|flatten\w*|depend\w*|either|vmap\w*|batched"
-    r"|before|after|initiali[sz]\w*)\b",
-    re.IGNORECASE,
-)
-_SELDOM = re.compile(
-    r"\b(?:usually|typically|normally|often|generally|commonly|mostly|sometimes|probably|presumably|perhaps)\b",
-    re.IGNORECASE,
-)
-_CONDITIONS = re.compile(r"\b(?:if|when|unless|otherwise|whenever|depending|or)\b", re.IGNORECASE)
 _OR = re.compile(r"\bor\b", re.IGNORECASE)
 # What a shape may be else; "queries or keys" are no shapes.
 _OR_OF_SHAPE = re.compile(
@@ -102,13 +91,6 @@ _OF_ONE = re.compile(
     re.IGNORECASE,
 )
 _RESPECTIVELY = re.compile(r"\brespectively\b")
-_NAMED = r"[`'\"*]*[A-Za-z_]\w*[`'\"*]*(?:\s+\w+){0,2}:?\s*"  # a name, with its kind perhaps
-_OPENS_TUPLE = re.compile(rf"\(\s*{_NAMED}$")
-_NEXT_OF_TUPLE = re.compile(rf"[`'\"]*\s*,\s*(?:and\s+)?{_NAMED}")
-_NOUNS = r"(?:[\w'-]+\s+){0,3}[`'\"*]*(?P<name>[A-Za-z_]\w*)[`'\"*]*:?(?:\s+(?:is|are)(?:\s+an?)?)?\s+[`'\"]*"
-_FIRST_OF_SERIES = re.compile(rf"\s*(?:[\w\[\], ]*\b[Tt]uple[\w\[\], ]*[:.]\s*|\([\w, `]+\)\s*:\s*)?{_NOUNS}")
-_NEXT_OF_SERIES = re.compile(rf"[`'\"]*\s*(?:[,;]\s*(?:and\s+)?|\band\s+)(?:with\s+)?{_NOUNS}")
-_SEVERAL = 2
 _OR_NONE = re.compile(
     r"^[\s`]*(?:(?:[\w.]+\s+)?(?:nd)?(?:array|tensor|matrix|vector)\s+)?(?:\(?optional\)?|or\s+`*None`*)", re.IGNORECASE
 )
@@ -168,11 +150,13 @@ def read_shapes(
     known: Container[str] = frozenset(),
     count: int = 0,
     returned: Sequence[str] = (),
+    parameters: Container[str] = (),
 ) -> list[DescribedShape]:
     """The shapes that are plainly said of the described value: one, alternatives, or one for each part of it.
 
     `elements` are the names of those of a tuple, `count` is how many results a function returns, `returned` are the
-    names of these. Where nothing is called a shape, brackets count that stand where authors put one.
+    names of these, `parameters` those of what it takes. Where nothing is called a shape, brackets count that stand
+    where authors put one.
     """
     if not is_return and _IS_FUNCTION.match(text):
         return []  # what it takes or gives has that shape
@@ -186,19 +170,42 @@ def read_shapes(
         if len(found) == 1:
             found += [*_with_more_axes(found[0], segments), *_under_condition(text, found[0], segments)]
             found += _in_other_cases(text, found[0], segments) if len(found) == 1 else []
-        return found or (list(_results(text, marked, count)) if is_return else [])
-    if is_return and _is_tuple(text, segments):
-        return _of_tuple(segments) if count in (0, len(segments)) else []
+        found = found or (list(_results(text, marked, count)) if is_return else [])
+        if is_return and not found:
+            found = _of_results(text, count, known, returned, parameters, several=count > 1)
+        return found
     plain = [*_unmarked_segments(text, _without_elements(text, segments), is_return=is_return, known=known)]
     if is_return and count > 1 and (in_order := _in_order(text, plain, segments, elements, count)):
         return in_order
-    if is_return and (in_series := _in_series(text, segments, returned, known)):
-        return in_series if len(in_series) == count else []  # nobody says which of the results they are
     if not is_return:
         plain = _with_alternatives(text, plain)
+    elif several := _of_results(text, count, known, returned, parameters, several=True):
+        return several
+    elif count < 2 and names_several(text, known):
+        return []  # nobody says which of the results they are
     found = list(_of_segments(text, plain, elements, is_return=is_return))
     found += _in_other_cases(text, found[0], segments) if len(found) == 1 else []
+    if is_return and not found:
+        return _of_results(text, count, known, returned, parameters, several=False)
     return [replace(each, unmarked=True) for each in found]
+
+
+def _of_results(
+    text: str,
+    count: int,
+    known: Container[str],
+    returned: Sequence[str],
+    parameters: Container[str],
+    *,
+    several: bool,
+) -> list[DescribedShape]:
+    """What a text says of the results in a row, if there are several of them."""
+    found = read_results(text, 0, count=count, known=known, returned=returned, parameters=parameters)
+    return [
+        DescribedShape(each.bracket, each.sure, leaves=False, apart=True, result=each.place, unmarked=True)
+        for each in found
+        if several is (each.place is not None)
+    ]
 
 
 def _with_more_axes(first: DescribedShape, segments: Sequence[Segment]) -> Iterator[DescribedShape]:
@@ -270,7 +277,9 @@ def named_shapes(text: str, names: Container[str], known: Container[str]) -> Ite
 
 
 # "Pairwise distances, (n, m).", "Scores of `x`, an (n, k) array": what a summary ends with is most likely the result's.
-_BEFORE_LAST = re.compile(r"\w\S*\s+\S*\w[^\w\s]*\s*(?:[:,]\s*(?:an?\s+)?|,?\s+as\s+an?\s+)[`'\"]*$")
+_BEFORE_LAST = re.compile(
+    r"\w\S*\s+\S*\w[^\w\s]*\s*(?:[:,]\s*(?:an?\s+)?|,?\s+as\s+an?\s+|[,;:]\s*(?:of\s+|with\s+)?shape\s*[=:]?\s*)[`'\"]*$"
+)
 _BEHIND_LAST = re.compile(r"[`'\"]*(?P<noun>\s+(?:array|matrix|tensor|vector))?[.\s]*")
 _SENTENCE_ENDS = re.compile(r"(?<=[^.]\.)\s|\n\s*\n")
 _LAST_NAME = re.compile(r"(\w+)[^\w]*$")
@@ -285,7 +294,12 @@ def shape_of_summary(text: str, names: Container[str], known: Container[str]) ->
     bracket = segments[0].shapes[0]
     before = first[: bracket.start]
     behind = _BEHIND_LAST.fullmatch(first, bracket.end)
-    if behind is None or not _BEFORE_LAST.search(before) or _SPOILERS.search(before) or _SELDOM.search(before):
+    if (
+        behind is None
+        or not _BEFORE_LAST.search(before)
+        or OF_ANOTHER_OR_CHANGED.search(before)
+        or SELDOM.search(before)
+    ):
         return None
     names_of_axes = [name for name in bracket.spec.names() if name in known or len(name) > 2 or not name.islower()]
     if not bracket.is_list or not (names_of_axes or behind["noun"]):
@@ -355,55 +369,12 @@ def _in_order(
     for index, (start, end) in enumerate(itertools.pairwise([*entries, len(text)])):
         inside = [each for each in plain if start <= each.shapes[0].start < end]
         is_one = len(inside) == 1 and (len(inside[0].shapes) == 1 or inside[0].alternatives)
-        if is_one and not _SPOILERS.search(text, start, end):
+        if is_one and not OF_ANOTHER_OR_CHANGED.search(text, start, end):
             found += (
                 DescribedShape(bracket, sure=True, leaves=False, apart=True, result=index, unmarked=True)
                 for bracket in inside[0].shapes
             )
     return found
-
-
-def _is_tuple(text: str, segments: Sequence[Segment]) -> bool:
-    """Whether several shapes stand in one parenthesis, each behind its name: `(output [B, D], state [B, D, K])`."""
-    if len(segments) < _SEVERAL or any(len(each.shapes) > 1 or each.alternatives or each.arrow for each in segments):
-        return False
-    ends = [0, *(each.shapes[0].end for each in segments)]
-    before = [text[end : each.shapes[0].start] for end, each in zip(ends, segments, strict=False)]
-    opening = _OPENS_TUPLE.search(before[0])
-    between = all(map(_NEXT_OF_TUPLE.fullmatch, before[1:]))
-    return opening is not None and between and text[ends[-1] :].lstrip("`'\" ").startswith(")")
-
-
-def _of_tuple(segments: Sequence[Segment]) -> list[DescribedShape]:
-    return [
-        DescribedShape(each.shapes[0], sure=True, leaves=False, apart=True, result=index, unmarked=True)
-        for index, each in enumerate(segments)
-    ]
-
-
-def _in_series(
-    text: str, segments: Sequence[Segment], returned: Sequence[str], known: Container[str]
-) -> list[DescribedShape]:
-    """The shapes of several results that a sentence names in a row: `the mean (d,) and the covariance (d, d)`.
-
-    They are in the order of the results, unless all are called as what is returned.
-    """
-    brackets = [each.shapes[0] for each in segments if len(each.shapes) == 1 and not (each.alternatives or each.arrow)]
-    if len(brackets) < _SEVERAL or len(segments) != len(brackets):
-        return []
-    if not all(bracket.is_list and may_be_shape(bracket, known) for bracket in brackets):
-        return []
-    between = [text[one.end : other.start] for one, other in itertools.pairwise(brackets)]
-    first = _FIRST_OF_SERIES.fullmatch(text[: brackets[0].start])
-    nouns = [first, *(_NEXT_OF_SERIES.fullmatch(words) for words in between)]
-    if None in nouns or _SPOILERS.search(text) or _CONDITIONS.search(text) or _SELDOM.search(text):
-        return []
-    names = [noun["name"] for noun in nouns if noun is not None]
-    places = [returned.index(name) for name in names] if {*names} == {*returned} else range(len(names))
-    return [
-        DescribedShape(bracket, sure=True, leaves=False, apart=True, result=place, unmarked=True)
-        for bracket, place in zip(brackets, places, strict=True)
-    ]
 
 
 def _is_in_column(text: str, segment: Segment) -> bool:
@@ -421,17 +392,21 @@ def _of_bullets(text: str, marked: Sequence[Segment], count: int) -> list[Descri
     for index, (start, end) in enumerate(itertools.pairwise([*items, len(text)])):
         inside = [each for each in marked if start <= each.shapes[0].start < end]
         plain = len(inside) == 1 and len(inside[0].shapes) == 1 and not inside[0].arrow
-        if plain and not _SPOILERS.search(text, start, end) and not _CONDITIONS.search(text, start, end):
+        if plain and not OF_ANOTHER_OR_CHANGED.search(text, start, end) and not CONDITIONS.search(text, start, end):
             found.append(DescribedShape(inside[0].shapes[0], sure=True, leaves=False, apart=True, result=index))
     return found
 
 
 def _entry_starts(text: str, elements: Sequence[str]) -> list[int]:
-    """Where the entries of a list of results begin, unless they have the names of what is returned."""
+    """Where the entries of a list of results begin, unless they are called as what is returned in another order."""
     found = [each for each in _ENTRY_LINE.finditer(text) if each["name"] not in _KINDS]
-    if any(each["name"] in elements for each in found):
+    found = [each for each in found if len(each["indent"]) == len(found[0]["indent"])]
+    called = [each["name"] for each in found]
+    if any(name in elements and elements.index(name) != place for place, name in enumerate(called)):
         return []
-    return [each.start() for each in found if len(each["indent"]) == len(found[0]["indent"])]
+    if all(name in elements for name in called):
+        return []  # the names say it
+    return [each.start() for each in found]
 
 
 def _of_segments(
@@ -480,9 +455,14 @@ def _results(text: str, segments: Sequence[Segment], count: int) -> Iterator[Des
 def _listed_results(text: str, segment: Segment) -> Iterator[DescribedShape]:
     start, end = _sentence(text, segment.shapes[0].start)
     before, after = text[start : segment.shapes[0].start], text[segment.shapes[-1].end : end]
-    if segment.arrow or segment.alternatives or _SPOILERS.search(before) or _CONDITIONS.search(before + after):
+    if (
+        segment.arrow
+        or segment.alternatives
+        or OF_ANOTHER_OR_CHANGED.search(before)
+        or CONDITIONS.search(before + after)
+    ):
         return
-    plainly = not _SELDOM.search(before + after) and not _SPOILERS.search(after)
+    plainly = not SELDOM.search(before + after) and not OF_ANOTHER_OR_CHANGED.search(after)
     for index, bracket in enumerate(segment.shapes):
         yield DescribedShape(bracket, plainly, leaves=False, apart=True, result=index)
 
@@ -545,7 +525,7 @@ def _of_value(
     after = text[segments[-1].shapes[-1].end : max(sentence_end, segments[-1].shapes[-1].end)]
     after = _OR_NONE.sub("", after)  # it may be left out
     alternatives = len(segments) > 1 or segments[0].alternatives
-    if _SPOILERS.search(before) or _CONDITIONS.search(before):
+    if OF_ANOTHER_OR_CHANGED.search(before) or CONDITIONS.search(before):
         return
     if not alternatives and _may_be_else(after.partition(",")[0]):
         return
@@ -559,15 +539,17 @@ def _of_value(
         return  # "For the caller's `x` (shape (b, t)), ..." is not about what is returned
     near = len(_QUOTED.sub("x", before).split()) <= _LONG_WAY
     near &= _OF_ONE.search(text[: _marker_start(text, segments[0])]) is None
-    plainly = near and not _SELDOM.search(before) and not _SELDOM.search(after) and not leaves_axes_out(after)
+    plainly = near and not SELDOM.search(before) and not SELDOM.search(after) and not leaves_axes_out(after)
     for segment in segments:
         for bracket in segment.shapes:
-            yield DescribedShape(bracket, plainly and not _SPOILERS.search(after), container and not part, part)
+            yield DescribedShape(
+                bracket, plainly and not OF_ANOTHER_OR_CHANGED.search(after), container and not part, part
+            )
 
 
 def _may_be_else(after: str) -> bool:
     """Whether what follows a shape says that it is another one at times."""
-    return _CONDITIONS.search(_OR.sub(" ", after)) is not None or _OR_OF_SHAPE.search(after) is not None
+    return CONDITIONS.search(_OR.sub(" ", after)) is not None or _OR_OF_SHAPE.search(after) is not None
 
 
 def _is_marked(segment: Segment) -> bool:

@@ -26,7 +26,7 @@ from shapecheck.claims.described_shapes import (
     shape_of_summary,
 )
 from shapecheck.claims.docstring_sections import Item, Line, read_items, without_markup
-from shapecheck.claims.signature_lines import read_signature
+from shapecheck.claims.signature_lines import ARROW, read_signature
 from shapecheck.claims.unmarked_shapes import admits_number, takes_no_array
 from shapecheck.claims.value_hints import MAY_LIST_TEXTS, MAY_SAY_TYPE, texts_of, type_of
 from shapecheck.model import Claim, DocstringHint, Selector, Span, entry_selector
@@ -68,8 +68,12 @@ class _Description:
 
 
 _IS_SHAPE = re.compile(r"(?:^|_)shapes?$", re.IGNORECASE)
-_GIVES = re.compile(r"\s*(?:Returns?|Gets?|Gives?)\s")
-_GIVES_THEN = re.compile(r"[.;)]\s+(?:and\s+)?(?:Returns?|returns)[\s:]\s*")
+_GIVES = re.compile(r"\s*(?:[Rr]eturns?|Gets?|Gives?)[\s:]\s*")
+_GIVES_THEN = re.compile(r"(?:[.;:,)]\s+(?:and\s+)?(?:Returns?|returns)|\n\s*(?:Returns?|returns))[\s:]\s*")
+_LAST_IS_SHAPE = re.compile(
+    r".*\w(?<!\b[A-Z][a-z])(?<!\b[A-Z][a-z]{2})(?<![A-Z][a-z]s)\.\s+(?=`*[(\[][^.]*[)\]]`*[.\s]*\Z)", re.DOTALL
+)
+_BEGINS_WITH_SHAPE = re.compile(r"\s*(?=`*[(\[])")
 _RESULT_IS = re.compile(
     r"(?:^|[.;]\s+)\s*[Tt]he\s+(?:results?|outputs?|return(?:ed)?\s+values?|answer)\s+(?:is|are|has|have)\s+"
     r"(?=(?:of\s+)?(?:shape\s+)?[`\[(\w])"
@@ -146,7 +150,8 @@ class DocstringReader:
                 claims = list(self._of_item(scope, node, item, text, returned, known))
                 said.update(name for claim in claims for name in parse_spec(claim.spec).names())
                 yield from claims
-        says_result = isinstance(node, ast.ClassDef) or is_generator(node) or any(i.kind == "return" for i in items)
+        gives = isinstance(node, Function) and not is_generator(node) and any(True for _ in returned_values(node))
+        says_result = not gives or any(each.kind == "return" for each in items)
         for number, lines in enumerate(_paragraphs(prose.lines)):
             text = _join_lines(lines)
             yield from self._of_prose(scope, node, text)
@@ -173,20 +178,20 @@ class DocstringReader:
         """What a line with an arrow says of what a function takes and gives: "(b, n) -> (b, n, n), of pairs"."""
         names = [each.arg for each in arguments(node) if each.arg not in ("self", "cls")]
         required = names[: len(node.args.posonlyargs) + len(node.args.args) - len(node.args.defaults)]
-        found = read_signature(text.text, names, required, self.readable)
         count = result_count(node)
-        if found is None or len(found.given) != max(count, 1) or is_generator(node):
-            return
-        if _calls(node, [name for name, _ in found.taken]):
-            return  # it tells of what a function takes and gives that is an argument
+        names_of_results = _returned_names(node) if count > 1 else ()
+        found = read_signature(text.text, names, required, self.readable, count=count, returned=names_of_results)
+        if found is None or is_generator(node) or _calls(node, [name for name, _ in found.taken]):
+            return  # or it tells of what a function takes and gives that is an argument
         for name, bracket in found.taken:
             place = self._place(scope, node, "param", name)
             if place is not None:
                 yield self._claim(text, _in_place(bracket), *place, (), None)
         result = SiteKey(kind="return", scope=scope)
-        for index, bracket in enumerate(found.given):
-            select: tuple[Selector, ...] = (index,) if count > 1 else ()
-            yield self._claim(text, _in_place(bracket), scope, "the returned value", result, select, None)
+        for each in found.given:
+            select: tuple[Selector, ...] = () if each.place is None else (each.place,)
+            shape = replace(_in_place(each.bracket), sure=each.sure)
+            yield self._claim(text, shape, scope, "the returned value", result, select, None)
 
     def _of_result(
         self, scope: int, node: Function, text: _Description, *, is_result: bool, is_first: bool
@@ -196,6 +201,8 @@ class DocstringReader:
         Or the first one of all ends with it.
         """
         gives = _GIVES.match(text.text) or _GIVES_THEN.search(text.text) or _RESULT_IS.search(text.text)
+        if gives is None and is_first and not ARROW.search(text.text):
+            gives = _BEGINS_WITH_SHAPE.match(text.text) or _LAST_IS_SHAPE.match(text.text)
         if gives is None and not is_result:
             if is_first and (last := shape_of_summary(text.text, self._names(scope, node), self.readable)) is not None:
                 place = SiteKey(kind="return", scope=scope)
@@ -206,7 +213,15 @@ class DocstringReader:
         place = SiteKey(kind="return", scope=scope)
         count = result_count(node)
         names = _returned_names(node) if count > 1 else ()
-        shapes = read_shapes(" " * begin + first, (), is_return=True, known=self.readable, count=count, returned=names)
+        shapes = read_shapes(
+            " " * begin + first,
+            (),
+            is_return=True,
+            known=self.readable,
+            count=count,
+            returned=names,
+            parameters=self._names(scope, node),
+        )
         if count > 1:  # nobody says else which of the results it is
             shapes = [each for each in shapes if each.result is not None]
         for each in shapes if count > 1 else shapes[:1]:
@@ -255,7 +270,15 @@ class DocstringReader:
         names = _returned_names(node) if is_whole and isinstance(node, Function) else []
         elements = list_elements(text.text) or names
         count = result_count(node) if is_whole and isinstance(node, Function) else 0
-        shapes = read_shapes(text.text, elements, is_return=is_return, known=known, count=count, returned=names)
+        shapes = read_shapes(
+            text.text,
+            elements,
+            is_return=is_return,
+            known=known,
+            count=count,
+            returned=names,
+            parameters=self._names(scope, node),
+        )
         if is_return and gives_else(text.text, self.tables.scopes[scope].parameters):
             shapes = [replace(each, sure=False) for each in shapes]
         select: tuple[Selector, ...] = ("leaves",) if any(each.leaves for each in shapes) else ()

@@ -6,8 +6,9 @@ Descriptions are read without their markup: Sphinx roles, and the LaTeX that peo
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -35,23 +36,16 @@ _ITEM = re.compile(
 )
 _NUMPY_ITEM = re.compile(r"\s*(?P<names>\*{0,2}[A-Za-z_]\w*(?:\s*,\s*\*{0,2}[A-Za-z_]\w*)*)\s*(?::|$)")
 _SPHINX = re.compile(r"\s*:(?:param|parameter|arg|argument|type)\s+(?:(?P<type>[^:\n]*)\s)?\*{0,2}(?P<name>\w+)\s*:")
+_SPHINX_FIELD = re.compile(r"\s*:(?:[ic]?var|attr|attribute)\s+(?:(?P<type>[^:\n]*)\s)?(?P<name>\w+)\s*:")
 _SPHINX_RETURN = re.compile(r"\s*:(?:returns?|rtype)\s*:")
 _ADMONITION = re.compile(r"\s*(?:!!!|\?\?\?|\.\.\s)")
 _NAME = re.compile(r"\w+")
 _FURTHER = re.compile(
-    r"(?:[,;.]|(?<=[)\]])\s+and\b)\s+(?:and\s+)?`?(?P<names>(?:[A-Za-z_]\w*`?\s+and\s+`?)?[A-Za-z_]\w*)`?"
+    r"(?:[,;.]|(?<=[)\]])\s+and\b)\s+(?:and\s+)?`?(?P<names>(?:[A-Za-z_]\w*`?(?:\s+and\s+|\s*,\s*)`?)*[A-Za-z_]\w*)`?"
     r"\s*(?::(?=\s)|(?=[(\[]))"
 )
-_BRACKET = r"`*[(\[][^()\[\]]*[)\]]`*"
-_NAMED_BRACKET = rf"(?:`?[A-Za-z_]\w*`?\s*:?\s*)?{_BRACKET}"
 # What a function gives, behind what it takes: `x: (n, d) -> (n,)`, `x: (n, d). Returns the norms (n,).`
-_RESULT = re.compile(
-    r"\s*(?:->|→|[.;,]\s+returns?:?\s)\s*(?:(?:the|an?)\s+)?(?:[A-Za-z_][\w-]*\s+){0,3}"
-    rf"(?=\(?{_NAMED_BRACKET}(?:(?:\s*,(?:\s*and)?|\s+and)\s*{_NAMED_BRACKET})*\)?[^()\[\]]*$)",
-    re.IGNORECASE,
-)
-
-
+_RESULT = re.compile(r"\s*(?:->|→|[.;,]\s+returns?:?\s)\s*(?=[^.]*[(\[])", re.IGNORECASE)
 # Below a list of parameters: `returns: (n,)`, `-> (n,)`.
 _LIST_RESULT = re.compile(r"\s*(?:returns?\s*:|->|→)\s*", re.IGNORECASE)
 
@@ -153,12 +147,15 @@ class _SectionReader:
         return bool(self.items) and self.items[-1].style == "list" and line.indent == self.item_indent
 
     def _sphinx(self, line: Line) -> bool:
-        match = _SPHINX.match(line.text) or _SPHINX_RETURN.match(line.text)
+        kinds: dict[Kind, re.Pattern[str]] = {"param": _SPHINX, "field": _SPHINX_FIELD, "return": _SPHINX_RETURN}
+        found: Iterator[tuple[Kind, re.Match[str] | None]]
+        found = ((kind, pattern.match(line.text)) for kind, pattern in kinds.items())
+        kind, match = next((each for each in found if each[1] is not None), ("", None))
         if match is None:
             return False
-        name, kind = match.groupdict().get("name"), match.groupdict().get("type")
+        name, type_ = match.groupdict().get("name"), match.groupdict().get("type")
         self.kind, self.style, self.header_indent = "", "sphinx", line.indent
-        self.current = Item("param" if name else "return", (name,) if name else (), style="sphinx", type=kind or "")
+        self.current = Item(kind, (name,) if name else (), style="sphinx", type=type_ or "")
         self.current.lines.append(Line(line.number, line.column + match.end(), line.text[match.end() :]))
         self.items.append(self.current)
         return True
@@ -234,13 +231,11 @@ class _SectionReader:
 
     def _add_items(self, item: Item, line: Line, start: int) -> None:
         """The item that a line begins, and those that follow on it: `x: (b, d), y: (b,) labels`."""
-        further = [
-            each for each in _FURTHER.finditer(line.text, start) if all(n in self.names for n in _names_of(each))
-        ]
+        further = [each for each in _FURTHER.finditer(line.text, start) if _names_of(each, self.names)]
         further = [each for each in further if _is_outside(line.text[start : each.start()])]
         ends = [*(each.start() for each in further), len(line.text)]
         starts = [start, *(each.end() for each in further)]
-        items = [item, *(replace(item, names=_names_of(each), lines=[]) for each in further)]
+        items = [item, *(replace(item, names=_names_of(each, self.names), lines=[]) for each in further)]
         result = _RESULT.search(line.text, starts[-1]) if item.style == "list" else None
         if result is not None and _is_outside(line.text[starts[-1] : result.start()]):
             items[-1].style = "arrow"
@@ -253,9 +248,10 @@ class _SectionReader:
         self.current = items[-1]
 
 
-def _names_of(match: re.Match[str]) -> tuple[str, ...]:
-    """The one or two names in front of a shape: `k_cache and v_cache`."""
-    return tuple(name for name in _NAME.findall(match["names"]) if name != "and")
+def _names_of(match: re.Match[str], known: Container[str]) -> tuple[str, ...]:
+    """The known names directly in front of a shape: `k_cache and v_cache`, `B, C`."""
+    names = [name for name in _NAME.findall(match["names"]) if name != "and"]
+    return tuple(reversed([*itertools.takewhile(known.__contains__, reversed(names))]))
 
 
 def _is_outside(text: str) -> bool:

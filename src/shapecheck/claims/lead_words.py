@@ -34,6 +34,7 @@ _JOINING = words(
 _NO_LABEL = _JOINING | words(
     "and or to into for at per this that these those can could may might by as on from so only via not no"
 )
+_PLURALS = frozenset({"As", "Is"})  # several of what is called A
 _OF_ALL = frozenset({"each", "every", "all", "both"})
 _ARTICLES = frozenset({"a", "an", "the", "of"})
 _SELDOM = words("usually typically normally often generally commonly mostly sometimes probably presumably perhaps")
@@ -68,9 +69,9 @@ _STEPS = words(
 # Behind one of these words a bracket without marker is an interval, a set of axes, a factor, a tuple, ...
 _NOT_BEFORE = words(
     """
-    by range ranges interval intervals between within in tuple tuples pair pairs order like eq eqn eqs equation
-    section algorithm ref refs see over along across axis axes reduce indices index coordinates coordinate point
-    list returns return values value e.g i.e eg ie dict keys key args on contains containing sum mean max min
+    by range ranges interval intervals between within inside outside in tuple tuples pair pairs order like eq eqn eqs
+    equation section algorithm ref refs see over along across axis axes reduce indices index coordinates coordinate
+    point list returns return values value e.g i.e eg ie dict keys key args on contains containing sum mean max min
     norm product permutation of permute transpose stride strides kernel pad padding from except todo fixme note
     noqa using via represent represents represented denote denotes denoting
     """
@@ -85,6 +86,7 @@ _NOT_AFTER = words(
     denote denotes
     """
 )
+_OF_POINTS = words("coordinates coords quaternions")
 _OF_WHICH = re.compile(r"[\s`,;]*+(?:index|indices|coordinates?|order|ordering) (?:of|into|for|along)\b", re.IGNORECASE)
 # `(dt, state, state) split along the last axis` may be the sizes of the pieces.
 _IN_PIECES = re.compile(
@@ -186,6 +188,8 @@ class _LeadReader:
         spoiled = spoiled or _PLACES.search(" ".join(words)) is not None
         is_rest = self.first and words[-1:] == ["+"] and words[-2:-1] != []  # `batch_shape + (n, n)`
         labels = self._take_labels()
+        if colon and not labels and len(self.tokens) == 1 and self.tokens[0] in _PLURALS:
+            labels = (self.tokens.pop(),)
         if assigns and not self.first:  # in `x = (n, d) images, y = (n,)` one word belongs to what stands before
             self.tokens += labels[:-1]
             labels = labels[-1:]
@@ -336,18 +340,26 @@ def spoils(text: str) -> bool:
     return match is not None and match.group(1).lower() in _NOT_BEFORE | {"the", "a", "and", "or", "with", "for"}
 
 
+def is_no_subject(text: str) -> bool:
+    """Whether the last word of a text is none that a shape may be of: `split into`, `a list of`."""
+    match = _LAST_WORD.search(text[-_LOOK_BACK:])
+    return match is not None and match.group(1).lower() in _NOT_BEFORE - _DESCRIBED
+
+
 def follows_badly(text: str, axes: int, *, sizes: bool = False, described: bool = False) -> bool:
     """Whether the first word behind a bracket of so many names says that it was no shape: `(i, j) pairs`.
 
     Where its names are those of `sizes`, as N and M are, there may be so many indices; in `(n,) index of the child`
     each item is one, and so it is wherever a value is `described`. The keys of attention have shapes, `(s, h, d) keys`;
-    those of a dict are hardly listed three at a time.
+    those of a dict are hardly listed three at a time. Nor are there so many `(b, n, 3) coordinates` of one point.
     """
     match = _FIRST_WORD.match(text)
     word = match.group(1).lower() if match is not None else ""
     if word == "keys" and (sizes or axes > _PAIR):
         return False
     if (axes == 1 or described) and _OF_WHICH.match(text):
+        return False
+    if word in _OF_POINTS and described and sizes and axes > _PAIR:
         return False
     return word in _NOT_AFTER and not (sizes and word == "indices")
 

@@ -5,27 +5,33 @@ What stands before the arrow are its parameters, by their names or in order, and
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
-from shapecheck.claims.brackets import Bracket
-from shapecheck.claims.comment_text import Segment, read_comment
+from shapecheck.claims.brackets import Bracket, find_brackets
+from shapecheck.claims.comment_text import AlsoKnown, Segment, read_comment
+from shapecheck.claims.result_phrases import NamedResult, read_results
 from shapecheck.claims.unmarked_shapes import may_be_shape
 
 ARROW = re.compile(r"[-=]>|[→⇒⟶↦]")
 _KEY = re.compile(r"(?:^|_)(?:key|rng|prng)s?$", re.IGNORECASE)
-# What may stand between two results: `(n,), (n, d)`, `means (n,) and covs (n, d, d)`.
-_BETWEEN_RESULTS = re.compile(r"\s*(?:,|,?\s*and\b)\s*`*(?:[A-Za-z_]\w*`*\s*:?\s*)?`*")
-_ENDS = re.compile(r"\s*(?:$|[,.;:\n]|[a-z(])")
+# The words in front of a signature, if any: "Basis: (n, m) -> ...".
+_CLAUSE = re.compile(r"(?:.*[.:;,]\s)?[\s`]*", re.DOTALL)
+_DTYPE = re.compile(r"\b(?:u?int|float|bool|bf|complex)\d*(?=\s+[(\[])")
+# Parameters that hold other values than the arrays that a line of shapes tells of.
+_HOLDER = re.compile(
+    r"(?:^|_)(?:params?|parameters|variables|weights|model|net|config|cfg|opts?|options)$", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
 class SignatureLine:
-    """The shapes of parameters, by name, and of the results in order."""
+    """The shapes of parameters, by name, and of the results."""
 
     taken: Sequence[tuple[str, Bracket]]
-    given: Sequence[Bracket]
+    given: Sequence[NamedResult]
 
 
 def is_random_key(name: str) -> bool:
@@ -34,45 +40,75 @@ def is_random_key(name: str) -> bool:
 
 
 def read_signature(
-    text: str, parameters: Sequence[str], required: Sequence[str], known: Container[str]
+    text: str,
+    parameters: Sequence[str],
+    required: Sequence[str],
+    known: Container[str],
+    *,
+    count: int,
+    returned: Sequence[str] = (),
 ) -> SignatureLine | None:
-    """What a text says with its one arrow, or None. Without names it is about all `parameters`, or the `required` ones.
+    """What a text says with its one arrow of a function with `count` results, which are the variables `returned`.
 
-    Random keys are none of them.
+    Without names it is about all `parameters`, or the `required` ones, of which random keys are none. None if it is
+    not about all results, or nothing.
     """
-    if len(ARROW.findall(text)) != 1:
+    arrows = [*ARROW.finditer(text)]
+    if len(arrows) != 1:
         return None
-    segments = read_comment(text, known, described=True)
-    place = next((index for index, segment in enumerate(segments) if segment.arrow), None)
-    if place is None or any(segment.hedged or segment.alternatives for segment in segments):
+    words = text[: arrows[0].start()]
+    before = find_brackets(words)
+    if "(" in words and not before:
+        return None  # code, or an aside
+    beside = AlsoKnown(known, {name for each in before for name in each.spec.names()})
+    given = read_results(text, arrows[0].end(), count=count, known=beside, returned=returned)
+    if not given:
         return None
-    mapping = segments[place]
     arrays, needed = ([each for each in names if not is_random_key(each)] for names in (parameters, required))
-    taken = _parameters_before(segments[:place], mapping, arrays, needed)
-    given = _results_behind(text, mapping, segments[place + 1 :])
-    brackets = [*(bracket for _, bracket in taken or ()), *given]
-    if taken is None or not given or not all(_is_shape(each, known) for each in brackets):
-        return None
-    return SignatureLine(taken, given)
+    sizes = {name for each in given for name in each.bracket.spec.names()}
+    taken = _parameters_in(words, arrays, [each for each in needed if each not in sizes], known)
+    return SignatureLine(taken, given) if taken is not None else None
 
 
-def _parameters_before(
-    before: Sequence[Segment], mapping: Segment, parameters: Sequence[str], required: Sequence[str]
+def _parameters_in(
+    text: str, parameters: Sequence[str], required: Sequence[str], known: Container[str]
 ) -> Sequence[tuple[str, Bracket]] | None:
-    """The parameters in front of an arrow; None if something else stands there."""
-    if not mapping.taken:
-        return [] if not before and not mapping.labels and not mapping.prose else None
-    if not mapping.labels and not before:
-        names = next((each for each in (parameters, required) if len(each) == len(mapping.taken)), None)
-        return list(zip(names, mapping.taken, strict=True)) if names is not None else None
-    named = [*((each.labels, each.shapes) for each in before), (mapping.labels, mapping.taken)]
+    """The parameters that a text names, or tells of in order; None if it has other shapes."""
+    segments = read_comment(_DTYPE.sub(_blank, text), known, described=True)
+    brackets = [bracket for segment in segments for bracket in segment.shapes]
+    if any(segment.hedged or segment.alternatives for segment in segments) or len(brackets) != len(find_brackets(text)):
+        return None
+    if not all(_is_shape(each, known) for each in brackets):
+        return None
     found: list[tuple[str, Bracket]] = []
-    for labels, shapes in named:
-        name = _parameter_called(labels[0], parameters) if len(labels) == len(shapes) == 1 else ""
-        if not name:
+    for segment in segments:
+        called = (_parameter_called(label, parameters) for label in reversed(segment.labels))
+        names = [*itertools.takewhile(bool, called)]  # "Resampling, weights: (n,) -> ..."
+        if not names and len(segments) == 1 and _is_in_order(text, segment):
+            return _in_order(brackets, parameters, required)
+        if len(segment.shapes) != 1 or not names:
             return None
-        found.append((name, shapes[0]))
+        found += [(name, segment.shapes[0]) for name in reversed(names)]
     return found
+
+
+def _is_in_order(text: str, segment: Segment) -> bool:
+    """Whether nothing names what the shapes are of: they begin the text, or a clause of it."""
+    return _CLAUSE.fullmatch(text, 0, segment.shapes[0].start) is not None
+
+
+def _in_order(
+    brackets: Sequence[Bracket], parameters: Sequence[str], required: Sequence[str]
+) -> Sequence[tuple[str, Bracket]] | None:
+    """The shapes of all parameters, or of those that may be arrays: not what is itself a size in these shapes."""
+    sizes = {name for each in brackets for name in each.spec.names()}
+    arrays = [each for each in required if each not in sizes and not _HOLDER.search(each)]
+    names = next((each for each in (parameters, required, arrays) if len(each) == len(brackets)), None)
+    return list(zip(names, brackets, strict=True)) if names is not None else None
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match.group())
 
 
 def _parameter_called(label: str, parameters: Sequence[str]) -> str:
@@ -80,16 +116,6 @@ def _parameter_called(label: str, parameters: Sequence[str]) -> str:
     if label in parameters:
         return label
     return next((each for each in parameters if re.fullmatch(rf"{re.escape(label)}_[A-Z][A-Za-z]*", each)), "")
-
-
-def _results_behind(text: str, mapping: Segment, behind: Sequence[Segment]) -> Sequence[Bracket]:
-    """The results behind an arrow, as far as one follows directly on the other."""
-    found = list(mapping.shapes)
-    for bracket in (bracket for segment in behind for bracket in segment.shapes):
-        if not _BETWEEN_RESULTS.fullmatch(text, found[-1].end, bracket.start):
-            break
-        found.append(bracket)
-    return found if _ENDS.match(text, found[-1].end) else []
 
 
 def _is_shape(bracket: Bracket, known: Container[str]) -> bool:

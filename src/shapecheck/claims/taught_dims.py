@@ -15,7 +15,7 @@ from collections.abc import Container, Iterator, Sequence
 
 from shapecheck.claims.axis_words import strength
 from shapecheck.claims.comment_lines import CommentLine
-from shapecheck.claims.comment_text import Segment, read_comment
+from shapecheck.claims.comment_text import Segment, lists_letters, read_comment
 from shapecheck.shapes import NamedDim
 from shapecheck.syntax.comment_tokens import Comment
 from shapecheck.syntax.scopes import Tables
@@ -46,12 +46,12 @@ def taught_dims(
 
 
 def _multiplied_letters(comments: Sequence[Comment], tables: Tables) -> set[str]:
-    """The capital letters with signs of multiplication between them, where that is all of several texts.
+    """The capital letters with signs of multiplication, or blanks, between them, where that is all of several texts.
 
     Those are comments behind code, and what lines of docstrings end with.
     """
     texts = [comment.text.strip("# ") for comment in comments if not comment.own_line]
-    products = [text for text in texts if _PRODUCT.fullmatch(text)]
+    products = [text for text in texts if _PRODUCT.fullmatch(text) or lists_letters(text)]
     products += [found.group(1) for text in _docstrings(tables) for found in _LINE_ENDS_SO.finditer(text)]
     found = Counter(name for text in products for name in set(_CAPITAL.findall(text)))
     return {name for name, times in found.items() if times > 1 and len(products) >= _SEVERAL}

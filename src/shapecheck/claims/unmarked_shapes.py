@@ -51,6 +51,7 @@ _NUMBERS = frozenset({"float", "int", "complex"})
 _NUMBER_BEFORE = re.compile(r"(?:^|[:(])\s*(?:float|int|scalar|number)\)?(?:\s+or)?\s+[`'\"]*$")
 _COORDINATES = words("x y z u v w i j")
 _UNIT_BEFORE = re.compile(r"\b(?:in|units?|(?<!array )(?<!tensor )(?<!matrix )of|from|to|between|by)\s+[`'\"]*$")
+_COUNTED = re.compile(r"(\w*?)_?\d+")
 _FLOAT = re.compile(r"b?fp?\d+")
 _OF_ARRAY = re.compile(r"\b(?:(?:array|tensor|matrix) of|of size|of dimensions?)\s+[`'\"]*$")
 _OR_NONE = re.compile(r"^[\s`,]*(?:\(?optional\)?|or\s+`*None`*)", re.IGNORECASE)
@@ -170,8 +171,11 @@ def may_be_shape(bracket: Bracket, known: Container[str]) -> bool:
 
 
 def _is_enumeration(bracket: Bracket) -> bool:
-    """Whether a bracket counts from 0 or 1 on: `at times [1, ..., T]`."""
+    """Whether a bracket counts from 0 or 1 on: `at times [1, ..., T]`, `amplitudes [a_1, a_3, ...]`."""
     first, *others = bracket.spec.dims or (AnyDims(),)
+    beginnings = [found.group(1) for found in map(_COUNTED.fullmatch, bracket.spec.names()) if found is not None]
+    if any(isinstance(dim, AnyDims) for dim in others) and len({*beginnings}) < len(beginnings):
+        return True
     return isinstance(first, FixedDim) and first.size <= 1 and any(isinstance(dim, AnyDims) for dim in others[:-1])
 
 

@@ -1,0 +1,21 @@
+"""Words by which a description says that a shape is that of something else, or holds only at times."""
+
+from __future__ import annotations
+
+import re
+
+# What a value is held against, or a part of it.
+_OF_ANOTHER = (
+    r"broadcast\w*|e\.g|for example|for instance|such as|same shape|like|callable|functions?(?!\w*,)|callback|maps"
+    r"|mapping from|takes|taking|accepts|index(?:es|ing)?|indices into|into|compatible|suffix|prefix"
+    r"|leading|trailing|at least|excluding|except|depend\w*|either|vmap\w*|batched|before|initiali[sz]\w*"
+)
+# What becomes of it, or what it was.
+_OF_ANOTHER_TIME = r"returns?|returning|reshaped?|transform\w*|flatten\w*|after"
+OF_ANOTHER = re.compile(rf"\b(?:{_OF_ANOTHER})\b", re.IGNORECASE)
+OF_ANOTHER_OR_CHANGED = re.compile(rf"\b(?:{_OF_ANOTHER}|{_OF_ANOTHER_TIME})\b", re.IGNORECASE)
+SELDOM = re.compile(
+    r"\b(?:usually|typically|normally|often|generally|commonly|mostly|sometimes|probably|presumably|perhaps)\b",
+    re.IGNORECASE,
+)
+CONDITIONS = re.compile(r"\b(?:if|when|unless|otherwise|whenever|depending|or)\b", re.IGNORECASE)

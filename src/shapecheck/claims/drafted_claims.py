@@ -1,0 +1,167 @@
+"""From drafts to claims: what a segment of a comment says of a target, taken apart into single claims."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from shapecheck.claims.brackets import Bracket
+from shapecheck.claims.claim_sites import Sites
+from shapecheck.claims.comment_lines import comment_span
+from shapecheck.claims.comment_targets import CommentTarget, CommentTargets
+from shapecheck.claims.comment_text import Segment
+from shapecheck.claims.literal_tuples import is_listed, lists_numbers, repeats_values
+from shapecheck.model import Claim, Selector
+from shapecheck.shapes import print_spec
+from shapecheck.syntax.comment_tokens import Comment
+from shapecheck.syntax.source_text import SourceText
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimDraft:
+    """What a segment claims of a target.
+
+    `sure` false is final; true means that a known name, or an `explicit` text, makes the claims sure.
+    """
+
+    segment: Segment
+    offset: int
+    target: CommentTarget
+    sure: bool
+    explicit: bool
+    part: str = ""
+    select: tuple[Selector, ...] = ()
+
+
+class DraftedClaims:
+    """Writes the claims of one file; `known` are names of dims that make them sure."""
+
+    def __init__(
+        self,
+        source: SourceText,
+        sites: Sites,
+        known: set[str],
+        new_group: Callable[[], int],
+        anchors: CommentTargets,
+    ) -> None:
+        self.source = source
+        self.sites = sites
+        self.known = known
+        self.new_group = new_group
+        self.anchors = anchors
+
+    def claims(self, comment: Comment, draft: ClaimDraft) -> Iterator[Claim]:
+        """The claims that the shapes of a segment make of a value: one, alternatives, or one for each element."""
+        segment, target, shapes = draft.segment, draft.target, draft.segment.shapes
+        if not segment.explicit:
+            named = segment.colon and target.name in segment.labels
+            if not named and any(repeats_values(shape.spec, target.code) for shape in shapes):
+                return
+            if len(shapes) == 1 and not named and lists_numbers(target.code, len(shapes[0].spec.dims)):
+                return
+            if len(shapes) == 1 and is_listed(target.code, len(shapes[0].spec.dims)):
+                draft = replace(draft, sure=False)  # `size = (h, w)  # (rows, cols)` names the elements
+        if segment.alternatives:
+            group = self.new_group()
+            for shape in shapes:
+                yield from self._claim(comment, draft, shape, target, group=group)
+        elif len(shapes) == 1 and (row := _place_in_row(comment, draft)) is not None:
+            place, values = row
+            if target.elements:
+                yield from self._claim(comment, draft, shapes[0], target.elements[place])
+            else:
+                yield from self._claim(comment, draft, shapes[0], target, select=(f"{place}/{values}",))
+        elif len(shapes) == 1 and any(element.name == "_" for element in target.elements):
+            for element in target.elements:
+                if element.name != "_":
+                    yield from self._claim(comment, draft, shapes[0], element)
+        elif len(shapes) == 1 and target.places:
+            each = bool(target.elements) or segment.each
+            yield from self._claim(comment, draft, shapes[0], target, select=draft.select, each=each)
+        elif len(shapes) == 1:  # the variables of a `for` or a `with`
+            for element in target.elements if segment.each else ():
+                yield from self._claim(comment, draft, shapes[0], element)
+        elif len(target.elements) == len(shapes):
+            for shape, element in zip(shapes, target.elements, strict=True):
+                yield from self._claim(comment, draft, shape, element)
+        elif not target.elements:
+            for index, shape in enumerate(shapes):
+                yield from self._claim(comment, draft, shape, target, select=(f"{index}/{len(shapes)}",))
+
+    def _claim(
+        self,
+        comment: Comment,
+        draft: ClaimDraft,
+        shape: Bracket,
+        target: CommentTarget,
+        *,
+        select: Sequence[Selector] = (),
+        group: int | None = None,
+        each: bool = False,
+    ) -> Iterator[Claim]:
+        """One claim, unless nothing can be observed at its place."""
+        if not target.places:
+            return
+        names = tuple(dict.fromkeys(name for spec in (shape.spec, *shape.readings) for name in spec.names()))
+        places = dict.fromkeys((*target.places, *self.anchors.when_bound(target, names)))
+        sure = draft.sure and (bool(names) or draft.explicit)
+        yield Claim(
+            path=self.source.path,
+            span=comment_span(comment, draft.offset + shape.start, draft.offset + shape.end),
+            notation="comment",
+            text=shape.text,
+            spec=print_spec(shape.spec),
+            dtype=shape.dtype,
+            target=target.name,
+            scope=target.scope,
+            sites=tuple(self.sites.add(place, names) for place in places),
+            select=(*select, "leaves") if shape.tree else tuple(select),
+            group=group,
+            sure=sure and (draft.explicit or any(name in self.known for name in names)),
+            marked=draft.segment.marked,
+            readings=tuple(map(print_spec, shape.readings)),
+            part=draft.part,
+            loose=not sure,
+            each=each,
+            exact=_is_exact(comment, draft, shape),
+        )
+
+
+# `..., (steps,)`, `(2, n), _`, `scalar, (2,)`: others of several values stand around the shape.
+_OPEN_SLOT = r"(?:\.{3}|…|[-_*?]|scalar|None)"
+_ROW = re.compile(rf"\W*?(?P<before>(?:{_OPEN_SLOT}\s*,\s*)*)$")
+_ROW_GOES_ON = re.compile(rf"(?:\s*,\s*{_OPEN_SLOT})*\s*$")
+
+
+def _place_in_row(comment: Comment, draft: ClaimDraft) -> tuple[int, int] | None:
+    """Of which of how many values a comment tells that has a sign in place of each other one; None if it has not."""
+    shape, text = draft.segment.shapes[0], comment.text[draft.offset :]
+    before, behind = _ROW.match(text[: shape.start]), _ROW_GOES_ON.match(text, shape.end)
+    if before is None or behind is None:
+        return None
+    place = before["before"].count(",")
+    values = place + 1 + behind.group().count(",")
+    elements, code = len(draft.target.elements), draft.target.code
+    if not elements and isinstance(code, ast.Return) and isinstance(code.value, ast.Tuple):
+        elements = len(code.value.elts)
+    return (place, values) if values == elements > 1 else None
+
+
+def _is_exact(comment: Comment, draft: ClaimDraft, shape: Bracket) -> bool:
+    """Whether a comment behind a statement is a list of numbers and nothing else, which the statement does not list.
+
+    `jnp.array([[1, 2], [3, 4]])  # (1, 2), (3, 4)` has its values behind it.
+    """
+    if comment.own_line or not (draft.segment.numeric and shape.is_list) or len(draft.segment.shapes) > 1:
+        return False
+    if comment.text.strip("# \t.") != shape.text or not draft.target.places:
+        return False
+    return not any(_lists_numbers(each) for each in ast.walk(draft.target.code) if isinstance(each, ast.List))
+
+
+def _lists_numbers(node: ast.List) -> bool:
+    """Whether a list in code has nothing but numbers in it, or lists of them."""
+    items = [each.operand if isinstance(each, ast.UnaryOp) else each for each in node.elts]
+    return all(_lists_numbers(each) if isinstance(each, ast.List) else isinstance(each, ast.Constant) for each in items)

@@ -1,0 +1,146 @@
+"""What a docstring's words say of the results, one behind the other, is claimed of each of them."""
+
+from __future__ import annotations
+
+import pytest
+
+SOURCE = 'def f(x, logits, n_rbf):\n    """{}"""\n    return {}\n'
+ONE, TWO, THREE = "g(x)", "g(x), h(x)", "g(x), h(x), k(x)"
+
+PHRASES = {
+    "the sentence begins with it": ("(N, T, 3), normalised over time", ONE, ["[N T 3]"]),
+    "and goes on": ("(2T-1, D) relative position table.", ONE, ["[2*T-1 D]"]),
+    "beside an interval": ("(N, M) density on [-2, 2]^2", ONE, ["[N M]"]),
+    "it is the last sentence": ("triangular filters. [n_fft//2 + 1, n_mels]", ONE, ["[n_fft//2+1 n_mels]"]),
+    "it is called a shape at the end": ("Stratified depths, shape (n_rays, n_samples).", ONE, ["[n_rays n_samples]"]),
+    "or equals it": ("first nontrivial vectors, shape = [N, T]", ONE, ["[N T]"]),
+    "in the middle": ("best path. returns ids [B, T] where removed positions are -1", ONE, ["[B T]"]),
+    "behind a comma": ("sines in two dims, returns (H*W, D)", ONE, ["[H*W D]"]),
+    "on a line of its own": ("density of all\n\n    returns (B, N)\n    ", ONE, ["[B N]"]),
+    "several, and what becomes of them": (
+        "Route them.\n\n    returns: gates (N, T) summing to one, idx (N, T), aux loss ()\n    ",
+        THREE,
+        ["[N T] .0", "[N T] .1", "[] .2"],
+    ),
+    "in words": (
+        "Returns dispatch (B, N, T) in {0,1} and combine (B, N, T) weights.",
+        TWO,
+        ["[B N T] .0", "[B N T] .1"],
+    ),
+    "a field of Sphinx": (
+        "Filter.\n\n    :return: filtered means (T, D), log evidence (), ess trace (T,)\n    ",
+        THREE,
+        ["[T D] .0", "[] .1", "[T] .2"],
+    ),
+    "called shapes, one by one": (
+        "Flow.\n\n    :returns: transformed points of shape (B, D) and log-determinants of shape (B,)\n    ",
+        TWO,
+        ["[B D] .0", "[B] .1"],
+    ),
+    "one of several in a tuple": ("Step.\n\n    Returns (state, obs (B, D), reward)\n    ", THREE, ["[B D] .1"]),
+    "by what is returned": ("Do it.\n\n    Returns b (N, T), a (T,)\n    ", "a, b", ["[N T] .1", "[T] .0"]),
+    # what is none, or none of the result
+    "several, of which one is returned": ("Returns means (N, T), covs (N, T, T).", ONE, []),
+    "a tuple of results": ("Returns (mean, var).", TWO, []),
+    "another for other arguments": ("Gather.\n\n    returns (B, N, D) resp. (B, D)\n    ", ONE, []),
+    "or it is": ("Gather. Returns (B, N, D) or (B, D).", ONE, []),
+    "a part": ("Do it. Returns what comes before axis (B, T).", ONE, []),
+    "a unit": ("Do it.\n\n    Returns:\n        Stress [Pa]\n    ", ONE, []),
+    "an enumeration": ("Do it.\n\n    Returns:\n        Amplitudes [a_1, a_3, ...]\n    ", ONE, []),
+    "an interval": ("Roots strictly inside (B, T), sorted.", ONE, []),
+    "a rest": ("Do it.\n\n    Returns:\n        Of shape: `x.shape + (B, T)`\n    ", ONE, []),
+    "a mapping": ("Do it.\n\n    Returns:\n        Dictionary mapping names to arrays (B, T)\n    ", ONE, []),
+    "what is not": ("Returns it directly, not the (N, 2) form.", ONE, []),
+    "the shape of something": ("Size (B, T) of the coefficients.", ONE, []),
+    "code": ("g(x, y=True) -> (B, 2)", ONE, []),
+}
+
+
+@pytest.mark.parametrize(("text", "returned", "expected"), PHRASES.values(), ids=PHRASES.keys())
+def test_results_in_words(text: str, returned: str, expected: list[str], described) -> None:
+    found = [each for each in described(SOURCE.format(text, returned)) if "return" in each]
+    assert [each.removesuffix(": return") for each in found] == expected
+
+
+def test_what_returns_nothing_has_no_result(described) -> None:
+    assert (
+        described('def test_f():\n    """f returns (B, T) grids."""\n    assert f(3).shape == n\n', "docstring") == []
+    )
+
+
+SIGNATURES = {
+    "behind words": ("ancestral sampling: logits (B, N) -> x (B, N, 3), types (B, N)", TWO),
+    "behind a sentence": ("Resampling, logits: [B, N] -> x [B, N, 3], types [B, N].", TWO),
+    "with a dtype": ("logits int (B, N) -> x (B, N, 3), types (B, N)", TWO),
+}
+
+
+@pytest.mark.parametrize(("text", "returned"), SIGNATURES.values(), ids=SIGNATURES.keys())
+def test_a_signature_in_words(text: str, returned: str, described) -> None:
+    found = described(SOURCE.format(text, returned))
+    assert found == ["[B N]: param logits", "[B N 3] .0: return", "[B N] .1: return"]
+
+
+def test_a_signature_leaves_out_what_is_no_array(described) -> None:
+    source = 'def f(params, x, n_rbf, *, key):\n    """Basis: (B, N) -> (B, N, n_rbf)"""\n    return g(x)\n'
+    assert described(source) == ["[B N]: param x", "[B N n_rbf]: return"]
+
+
+def test_entries_may_be_called_as_only_some_results_are(described) -> None:
+    source = '''
+        def f(x):
+            """Sample.
+
+            Returns:
+                out: (B, T, 3)
+                pooled: (B, T, c)
+            """
+            return out, h.max(axis=2)
+    '''
+    assert described(source) == ["[B T 3] .0: return", "[B T c] .1: return"]
+
+
+def test_variables_of_sphinx_are_fields(described) -> None:
+    source = '''
+        class Model:
+            """A model.
+
+            :ivar C: emission matrix, (B, T)
+            """
+
+            def __init__(self, C):
+                self.C = C
+    '''
+    assert described(source) == ["[B T]: field C"]
+
+
+def test_several_names_in_front_of_one_shape(described) -> None:
+    source = 'def f(u, B, C):\n    """u: (T, D); B, C: (T, N)"""\n    return g(u)\n'
+    assert described(source) == ["[T D]: param u", "[T N]: param B", "[T N]: param C"]
+
+
+BESIDE = {
+    "all but one": ("return xs, jnp.stack(h)  # ..., (B, T)", ["[B T] .1/2: value xs, jnp.stack(h)"]),
+    "all but one variable": ("a, b = f(x)  # _, (B, T)\n", ["[B T]: b after 1"]),
+    "the first": ("a, b = f(x)  # (B, T), ...\n", ["[B T]: a after 1"]),
+    "capitals between blanks": (
+        "y = f(x)  # B T\nz = g(y)  # B T 3\nw = h(z)  # relative: B T\n",
+        ["[B T]: value f(x)", "[B T 3]: value g(y)", "[B T]: value h(z)"],
+    ),
+    "of a product, whose sizes stand beside": (
+        "return u, v, s  # (B, D, n_most), (n_most, D, B), (n_most,)",
+        ["[B D n_most] .0/3: value u, v, s", "[n_most D B] .1/3: value u, v, s", "[n_most] .2/3: value u, v, s"],
+    ),
+    "below what it tells of": (
+        "def f(x):\n    a, b = g(x)\n    # --> (B, 3) and (B, T)\n    c = k(a)  # (B,)\n",
+        ["[B 3]: a after 2", "[B T]: b after 2", "[B]: value k(a)"],
+    ),
+    "several of A": ("def f(As):\n    # As: (N, B, T)\n    n, b = As.shape[:2]\n", ["[N B T]: param As"]),
+}
+
+
+@pytest.mark.parametrize(("source", "expected"), BESIDE.values(), ids=BESIDE.keys())
+def test_comments_of_some_of_several_values(source: str, expected: list[str], described) -> None:
+    if "return" in source and not source.startswith("def"):
+        source = "def f(x):\n    " + source
+    assert described(source) == expected
