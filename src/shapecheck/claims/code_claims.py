@@ -66,7 +66,8 @@ class CodeClaimReader:
             places = [name_place(scope, name, placed.node, "before", placed.loop)]
             if self._is_argument(scope, name, placed):
                 places.insert(0, SiteKey(kind="param", scope=scope, name=name))
-        sure = bool(stated.spec.names()) and not self._is_precondition(scope, name or "", placed)
+        means_all = bool(stated.spec.names()) or self._makes_its_arrays(scope)
+        sure = means_all and not self._is_precondition(scope, name or "", placed)
         yield self._claim(stated.written, stated.spec, name or places[0].name, places, sure=sure)
 
     def _is_argument(self, scope: int, name: str, placed: PlacedStatement) -> bool:
@@ -79,6 +80,12 @@ class CodeClaimReader:
             return False
         before = node.body[: node.body.index(placed.node)] if placed.node in node.body else None
         return before is not None and not any(map(_may_leave, before))
+
+    def _makes_its_arrays(self, scope: int) -> bool:
+        """Whether nobody gives a function anything, as a test or `main`: then its numbers are those of every run."""
+        node = self.tables.nodes[scope]
+        given = self.tables.scopes[scope].parameters if isinstance(node, Function) else ()
+        return isinstance(node, ast.Module | Function) and not {*given} - {"self", "cls"}
 
     def _is_precondition(self, scope: int, name: str, placed: PlacedStatement) -> bool:
         """Whether what is asserted narrows what a function takes: an argument of some calls, or one with a type."""

@@ -14,14 +14,15 @@ from shapecheck.claims.comment_labels import CommentLabels
 from shapecheck.claims.comment_lines import CommentLine, PlacedSegment, comment_span
 from shapecheck.claims.comment_targets import CommentTarget, CommentTargets
 from shapecheck.claims.comment_text import Segment
-from shapecheck.claims.drafted_claims import ClaimDraft, DraftedClaims
+from shapecheck.claims.drafted_claims import ClaimDraft, DraftedClaims, value_row
 from shapecheck.claims.literal_tuples import has_entries
+from shapecheck.claims.result_phrases import read_results
 from shapecheck.claims.signature_lines import ARROW, is_random_key, read_signature
 from shapecheck.model import Claim, Problem
 from shapecheck.shapes import FixedDim, print_spec
 from shapecheck.syntax.comment_tokens import Comment
 from shapecheck.syntax.owners import Behind, Between, CommentOwner, Inside, OwnedComments, UnreadableError
-from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments, result_count
+from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments, dotted_name, result_count
 from shapecheck.syntax.source_text import SourceText, position_of
 
 _SEVERAL = 2  # results
@@ -121,9 +122,9 @@ class CommentClaimReader:
         placed, targets = self._targets(line)
         if placed is None:
             return
-        mapping = list(self._of_mapping(line, placed))
-        if mapping:
-            yield from mapping
+        several = list(self._of_mapping(line, placed)) or list(self._in_row(line, placed, targets))
+        if several:
+            yield from several
             return
         direct = False
         each = self._in_signature(line, placed)
@@ -168,6 +169,29 @@ class CommentClaimReader:
             own = replace(plain, shapes=(each.bracket,))
             select = () if each.place is None else (each.place,)
             yield ClaimDraft(segment=own, offset=first.offset, target=result, sure=True, explicit=True, select=select)
+
+    def _in_row(
+        self, line: CommentLine, placed: PlacedStatement, targets: Sequence[CommentTarget]
+    ) -> Iterator[ClaimDraft]:
+        """What a comment behind several values says of each by a word for it: `return h, y  # carry (n,), out (m,)`."""
+        row = value_row(placed.node)
+        segments = [each.segment for each in line.stated]
+        if line.comment.own_line or len(targets) != 1 or not len(segments) == len(row) > 1:
+            return
+        named = (self.labels.find_variables(line.comment, each, placed, targets) for each in segments)
+        if any(each.arrow or not each.labels for each in segments) or any(map(bool, named)):
+            return
+        offset = line.stated[0].offset
+        names = [dotted_name(each) or "" for each in row]
+        found = read_results(line.comment.text[offset:], 0, count=len(row), known=self.known, returned=names)
+        if len(found) != len(row):
+            return
+        for each in found:
+            place = each.place or 0
+            own = replace(segments[0], shapes=(each.bracket,), labels=(), colon=False, prose=0, tail="")
+            target = targets[0].elements[place] if targets[0].elements else targets[0]
+            select = () if targets[0].elements else (f"{place}/{len(row)}",)
+            yield ClaimDraft(segment=own, offset=offset, target=target, sure=True, explicit=False, select=select)
 
     def _is_narrative(self, line: CommentLine, segment: Segment) -> bool:
         """Whether a text above code tells what something does, or how it is, and not what the next value is."""

@@ -143,10 +143,16 @@ def _place_in_row(comment: Comment, draft: ClaimDraft) -> tuple[int, int] | None
         return None
     place = before["before"].count(",")
     values = place + 1 + behind.group().count(",")
-    elements, code = len(draft.target.elements), draft.target.code
-    if not elements and isinstance(code, ast.Return) and isinstance(code.value, ast.Tuple):
-        elements = len(code.value.elts)
+    elements = len(draft.target.elements) or len(value_row(draft.target.code))
     return (place, values) if values == elements > 1 else None
+
+
+def value_row(code: ast.AST) -> Sequence[ast.expr]:
+    """The several values that a statement returns, or gives variables."""
+    value = code.value if isinstance(code, ast.Return) else None
+    if isinstance(code, ast.Assign) and len(code.targets) == 1:
+        value = code.targets[0]
+    return value.elts if isinstance(value, ast.Tuple) else ()
 
 
 def _is_exact(comment: Comment, draft: ClaimDraft, shape: Bracket) -> bool:

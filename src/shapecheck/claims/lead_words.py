@@ -188,6 +188,9 @@ class _LeadReader:
         spoiled = spoiled or _PLACES.search(" ".join(words)) is not None
         is_rest = self.first and words[-1:] == ["+"] and words[-2:-1] != []  # `batch_shape + (n, n)`
         labels = self._take_labels()
+        if labels and [token.lower() for token in self.tokens[-2:]] == ["same", "as"]:
+            self.tokens += labels  # `same as x: (n, d)` is about another
+            labels = ()
         if colon and not labels and len(self.tokens) == 1 and self.tokens[0] in _PLURALS:
             labels = (self.tokens.pop(),)
         if assigns and not self.first:  # in `x = (n, d) images, y = (n,)` one word belongs to what stands before

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import attrgetter
@@ -32,7 +32,7 @@ from shapecheck.claims.written_equations import written_equations
 from shapecheck.model import Claim, Module, Problem, Scope, Span, Suppression
 from shapecheck.syntax.comment_tokens import Comment
 from shapecheck.syntax.inserted_lines import find_inserted, in_whole, original
-from shapecheck.syntax.scopes import Function, Tables, survey
+from shapecheck.syntax.scopes import Function, Tables, arguments, survey
 from shapecheck.syntax.source_text import SourceText, read_source
 
 _T = TypeVar("_T")
@@ -175,12 +175,27 @@ def _read_tree(source: SourceText, around: NotebookContext, neighbours: Neighbou
 def _with_variables(tables: Tables, used: set[str], paths: PathReader) -> Iterator[Scope]:
     """The scopes, with what is to be known of their variables that claims use, or that choose a path."""
     sizes = own_sizes(tables)
+    classes = {scope.qualname: scope.index for scope in tables.scopes if scope.kind == "class" and scope.parent == 0}
     for scope, node in zip(tables.scopes, tables.nodes, strict=True):
         own = tuple(sorted(sizes.get(scope.index, set()) & used)) if isinstance(node, Function) else ()
         changing = rebound(node) if isinstance(node, Function) else ()
         if scope.qualname.rpartition(".")[2] != "__init__":
             changing = tuple(name for name in changing if name in used)
-        yield replace(scope, rebound=changing, sizes=own, switches=paths.switches(scope.index))
+        yield replace(
+            scope,
+            rebound=changing,
+            sizes=own,
+            switches=paths.switches(scope.index),
+            records=tuple(_record_types(node, classes)) if isinstance(node, Function) else (),
+        )
+
+
+def _record_types(node: Function, classes: Mapping[str, int]) -> Iterator[int]:
+    """The classes that the annotations of a function's parameters name."""
+    annotations = (each.annotation for each in arguments(node) if each.annotation is not None)
+    names = (part for each in annotations for part in ast.walk(each))
+    called = (part.value if isinstance(part, ast.Constant) else getattr(part, "id", None) for part in names)
+    yield from dict.fromkeys(classes[name] for name in called if isinstance(name, str) and name in classes)
 
 
 def claims_json(modules: Sequence[Module]) -> dict[str, object]:

@@ -23,7 +23,7 @@ from shapecheck.shapes import (
 )
 from shapecheck.shapes import evaluate as evaluate_expression
 from shapecheck.verdicts.call_bindings import CallReader
-from shapecheck.verdicts.claim_outcome import ClaimOutcomes, Mismatch
+from shapecheck.verdicts.claim_outcome import BoundSize, ClaimOutcomes, Mismatch
 from shapecheck.verdicts.comment_verdicts import read_call
 from shapecheck.verdicts.numeric_samples import Samples
 from shapecheck.verdicts.rank_only import rank_only_names
@@ -113,6 +113,7 @@ def _read_results(modules: Mapping[str, Module], evaluation: Evaluation, samples
         readers[call.number] = reader
         if not evaluation.refused:
             reader.made_of = _made_of_themselves(reader, evaluation)
+        reader.of_records = _names_of_records(reader, readers)
         outcomes = read_call(reader)
         for index in [i for i in outcomes.bad if not _binds_override(reader, i, evaluation)]:
             del outcomes.bad[index]
@@ -414,6 +415,17 @@ def _is_owed(size: int, number: int) -> bool:
 
 def _outer(readers: Mapping[int, CallReader], call: Call) -> CallReader | None:
     return readers.get(call.parent) if call.parent is not None else None
+
+
+def _names_of_records(reader: CallReader, readers: Mapping[int, CallReader]) -> Mapping[str, BoundSize]:
+    """The names in the fields of the classes of a call's arguments, where all their instances agree on the sizes."""
+    scope = reader.module.scopes[reader.call.scope]
+    found: dict[str, set[BoundSize]] = defaultdict(set)
+    for other in readers.values() if scope.records else ():
+        if other.module is reader.module and other.call.scope in scope.records:
+            for bound in other.fresh_names():
+                found[bound.name].add(bound)
+    return {name: next(iter(sizes)) for name, sizes in found.items() if len({each.size for each in sizes}) == 1}
 
 
 def _collect(reader: CallReader, outcomes: ClaimOutcomes, results: dict[ClaimKey, Result]) -> None:

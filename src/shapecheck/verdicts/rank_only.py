@@ -64,6 +64,9 @@ def _is_known(reader: CallReader, claim: Claim, name: str) -> bool:
         return True  # the axis is the very one that the entry's arguments call so
     if reader.outer_lookup(name) is not None:
         return True
+    of_record = reader.of_records.get(name)
+    if of_record is not None and bound == reader.samples.size(of_record.size):
+        return True
     seen = (o for s in claim.sites for o in reader.seen.get(s, ()))
     sizes = (reader.samples.size(named.size) for o in seen for named in o.names if named.name == name)
     # An annotation is held against no integer, so that one which it does not equal says nothing of it.

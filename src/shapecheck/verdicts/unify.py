@@ -54,7 +54,22 @@ def vote(reader: CallReader, claims: Mapping[int, Claim], dropped: int) -> dict[
                 source = f"{claim.notation} {claim.text}"
                 reader.fresh[name] = size
                 reader.fresh_origins[name] = BoundSize(name, reader.samples.text(size), source, claim.span.line)
+    _follow_records(reader, ballots)
     return {k: v.most_common(1)[0][0] for k, v in votes.items() if k[0] in afresh or k[0] not in reader.fresh}
+
+
+def _follow_records(reader: CallReader, ballots: list[tuple[Claim, bool, dict[str, Size]]]) -> None:
+    """A name that one comment alone has means what it does in the fields of an argument's class: `obs.uv  # [M, 2]`."""
+    voters: dict[str, list[Claim]] = defaultdict(list)
+    for claim, _, names in ballots:
+        for name in names:
+            voters[name].append(claim)
+    for name, origin in reader.of_records.items():
+        by_itself = all(reader.module.sites[each.sites[0]].kind != "param" for each in voters[name])
+        size = reader.samples.size(origin.size)
+        if len(voters[name]) <= 1 and by_itself and size is not None and reader.outer_lookup(name) is None:
+            reader.fresh[name] = size
+            reader.fresh_origins[name] = origin
 
 
 def _without_ones(ballots: list[tuple[Claim, dict[str, Size]]]) -> list[tuple[Claim, dict[str, Size]]]:

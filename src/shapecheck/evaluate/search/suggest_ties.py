@@ -14,7 +14,7 @@ from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED, Size, Unk
 from shapecheck.evaluate.inputs.trials.ties import CallSignature, Tie
 from shapecheck.evaluate.inputs.trials.trial import TrialOutcome
 from shapecheck.evaluate.inputs.trials.written_relations import WrittenRelation
-from shapecheck.shapes import SymbolicDim, parse_spec
+from shapecheck.shapes import FixedDim, SymbolicDim, parse_spec
 from shapecheck.shapes.expressions import names
 
 _WORD = re.compile(r"\d+\*[^\W\d]\w*|[^\W\d]\w*|(?<![/.])\d+")
@@ -87,9 +87,20 @@ def written_ties(outcome: TrialOutcome, relations: Sequence[WrittenRelation]) ->
     for quotient in filter(None, (_QUOTIENT.fullmatch(each.text) for each in relations)):
         one, other = quotient.groups()
         # A quotient of two sizes is written that came to nothing: who divides one by the other has it larger.
-        if {one, other} <= named.keys() and str(named[one] // named[other]) in few:
+        if {one, other} <= named.keys() and (
+            str(named[one] // named[other]) in few or _is_split_with_rest(outcome, named[one], named[other])
+        ):
             found[(one, f"3*{other}")] = None
     return list(found)[:_MOST]
+
+
+def _is_split_with_rest(outcome: TrialOutcome, size: int, parts: int) -> bool:
+    """Whether an axis of this size could not be split into so many parts, each as long as that gives."""
+    message = outcome.failure.message if outcome.failure is not None else ""
+    if not message.startswith(RESHAPE) or "-1" not in message or size % parts == 0:
+        return False
+    shapes = [_NUMBER.findall(text) for text in re.findall(r"\(([-\d, ]*)\)", message) if "," in text][:_SEVERAL]
+    return len(shapes) == _SEVERAL and str(size) in shapes[0] and str(parts) in shapes[1]
 
 
 def as_number(tie: tuple[str, str], outcome: TrialOutcome) -> tuple[str, str] | None:
@@ -192,17 +203,22 @@ def meets_itself(outcome: TrialOutcome, signature: CallSignature) -> bool:
     """Whether what does not fit is an integer of the constructor and an axis of an array that it was given.
 
     Where the two go by one name, or nobody names the axis, whoever makes such an instance gives it what fits. So it is
-    with an axis as long as a sequence beside it, and where no claim of the call uses the name, nor one the integer.
+    with an axis as long as a sequence beside it, and where no claim of the call uses the name, nor one the integer; and
+    with a number that an argument's claim writes, which a real instance is made for.
     """
     bound_call = outcome.bound_call
     if bound_call is None or outcome.failure is None:
         return False
+    dims = (dim for array in signature.arrays for dim in parse_spec(array.spec).dims)
+    written = {str(dim.size) for dim in dims if isinstance(dim, FixedDim)}
     for one, other in opposite_sizes(outcome.failure.message):
         for axis, size in ((one, other), (other, one)):
             if int(size) in bound_call.lengths and any(text == axis for _, text in bound_call.built):
                 return True
             named = [name for name, text in bound_call.built if text == axis]
             integers = [name for name, value in bound_call.integers.items() if str(value) == size]
+            if integers and axis in written and size not in written:
+                return True
             if any(name in UNNAMED or are_namesakes(name, each) for name in named for each in integers):
                 return True
             used = {name for name, _ in bound_call.built}

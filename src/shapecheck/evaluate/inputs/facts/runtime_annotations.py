@@ -103,9 +103,21 @@ def annotation_of(function: Callable[..., object], name: str, raw: object) -> ob
             if name in (annotations := own_annotations(cls)) and not _is_made_of(init, name):
                 # Of a field with a converter the signature says what the converter takes: often anything.
                 own_annotation = annotations[name] if not _is_comparable(raw) or raw in _SILENT else raw
-                return _resolve(own_annotation, vars(sys.modules.get(cls.__module__, typing)), vars(cls))
+                inside = {**_type_parameters(cls), **vars(cls)}
+                return _resolve(own_annotation, vars(sys.modules.get(cls.__module__, typing)), inside)
     inner = underlying_function(function)
-    return _resolve(raw, getattr(inner, "__globals__", {}), {})
+    return _resolve(raw, getattr(inner, "__globals__", {}), _type_parameters(inner))
+
+
+def _type_parameters(owner: object) -> dict[str, object]:
+    """The type parameters (PEP 695) of a class or function, and of the classes around it, by their names."""
+    found: dict[str, object] = {}
+    around: object = sys.modules.get(str(getattr(owner, "__module__", "")))
+    names = str(getattr(owner, "__qualname__", "")).split(".")[:-1]
+    for each in (*names, None):
+        around = getattr(around, each, None) if each is not None else owner
+        found.update((str(one), one) for one in getattr(around, "__type_params__", ()))
+    return found
 
 
 def _is_made_of(init: object, name: str) -> bool:

@@ -351,6 +351,8 @@ class ArgumentSources:
         is_untyped = annotation in (MISSING, Any)
         described = self._of_likeness(name, described)
         if isinstance(described, BodyShape):
+            if annotation in (int, bool, str):
+                return MISSING
             if is_untyped and holds_sizes(function, name):
                 return self._sizes(function, name)
             kind = number_kind(function, name) if is_untyped else ""

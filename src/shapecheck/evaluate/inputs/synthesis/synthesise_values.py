@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import enum
 import functools
+import inspect
 import itertools
 import types
 import typing
@@ -199,6 +200,9 @@ class ValueSynthesis:
                 )
             except CannotSynthesiseError:
                 pass
+        if len(arguments) == 2 and _may_be_made(arguments[1]):
+            self.invent("value", name, f"{arguments[1].__name__} itself")
+            return arguments[1]  # `norm: Callable[..., Norm]`
         if name_hints.is_activation(name):
             return activation
         if name_hints.is_initializer(name):
@@ -472,3 +476,8 @@ class ValueSynthesis:
         if struct is None:
             return self.assignment.key(typed=other != self.keys.new)
         return self.assignment.array(struct.shape, struct.dtype, name)
+
+
+def _may_be_made(given: object) -> typing.TypeGuard[type]:
+    """Whether what a callable gives is an instance of a class that has arrays or such instances inside of it."""
+    return isinstance(given, type) and dataclasses.is_dataclass(given) and not inspect.isabstract(given)

@@ -104,7 +104,8 @@ def _texts(source: str) -> Iterator[tuple[str, str, bool]]:
 def quotients_of_dims(function: Callable[..., object], specs: Mapping[str, str]) -> Iterator[WrittenRelation]:
     """The quotients of axes of arguments that a function computes by names of its own: `groups = qh // kh`.
 
-    `b, t, qh, d = query.shape` says which they are, by the `specs` of the parameters.
+    `b, t, qh, d = query.shape` says which they are, by the `specs` of the parameters. What an axis is split into is
+    such a quotient, too: that of `q` in `q.reshape(groups, -1, d)`.
     """
     source = defining_source(function)
     nodes = list(ast.walk(source.tree)) if source is not None else []
@@ -112,16 +113,41 @@ def quotients_of_dims(function: Callable[..., object], specs: Mapping[str, str])
     for node in nodes:
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             dims.update(_unpacked_dims(node.targets[0], node.value, specs))
+
+    def called(node: ast.expr) -> str:
+        return dims.get(node.id, "") if isinstance(node, ast.Name) else _dim_of(node, specs)
+
     for node in nodes:
-        if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv)):
-            continue
-        sides = (node.left, node.right)
-        names = [dims.get(each.id, "") if isinstance(each, ast.Name) else _dim_of(each, specs) for each in sides]
+        names = ("", "")
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
+            names = called(node.left), called(node.right)
+        elif isinstance(node, ast.Call):
+            names = _split_axis(node, specs, called)
         if all(names) and names[0] != names[1]:
             text = "//".join(names)
             dim = parse_spec(f"({text})").dims[0]
             if isinstance(dim, SymbolicDim):
                 yield WrittenRelation("", text, dim)
+
+
+def _split_axis(node: ast.Call, specs: Mapping[str, str], called: Callable[[ast.expr], str]) -> tuple[str, str]:
+    """The one axis that a reshape of an argument splits, and what into how many parts: else two empty names."""
+    if not (isinstance(node.func, ast.Attribute) and node.func.attr == "reshape"):
+        return "", ""
+    array, *sizes = (node.func.value, *node.args)
+    if len(sizes) > 1 and isinstance(sizes[0], ast.Name) and sizes[0].id in specs:  # `jnp.reshape(x, shape)`
+        array, *sizes = sizes
+    if len(sizes) == 1 and isinstance(sizes[0], ast.Tuple):
+        sizes = sizes[0].elts
+    own = parse_spec(specs.get(array.id, "")).dims if isinstance(array, ast.Name) else ()
+    before = [dim.name if isinstance(dim, NamedDim) else "" for dim in own]
+    rest = [each for each in sizes if ast.unparse(each) != "-1"]
+    after = [called(each) for each in rest]
+    if len(rest) + 1 != len(sizes) or not all((*before, *after)):
+        return "", ""
+    split = [name for name in before if name not in after]
+    parts = [name for name in after if name not in before]
+    return (split[0], parts[0]) if len(split) == len(parts) == 1 else ("", "")
 
 
 def _unpacked_dims(target: ast.expr, value: ast.expr, specs: Mapping[str, str]) -> Iterator[tuple[str, str]]:
