@@ -1,12 +1,24 @@
-"""Variables that a statement changes before it takes them beside others: `concatenate([cache, x[:, None]])`."""
+"""Variables that a statement changes: the one that it makes another of, or some before it takes them beside others."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+
+from shapecheck.claims.axis_words import words
+from shapecheck.syntax.scopes import dotted_name
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+# Methods of arrays, which are functions of these modules, too.
+_METHODS = words(
+    """
+    reshape transpose swapaxes astype squeeze flatten ravel repeat sum mean max min prod std var any all argmax argmin
+    cumsum cumprod clip round conj copy take dot diagonal trace
+    """
+)
+_TRANSPOSED = frozenset({"T", "mT"})
+_MODULES = frozenset({"jnp", "np", "numpy", "lax", "jax", "nn", "linalg", "einops", "fft", "ops"})
 
 
 def describes_operand(text: str, statement: ast.stmt) -> bool:
@@ -20,6 +32,38 @@ def describes_operand(text: str, statement: ast.stmt) -> bool:
     stored = {each.id for each in ast.walk(statement) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
     named = set(_WORD.findall(text))
     return named.isdisjoint(stored) and not named.isdisjoint(_changed_operands(value))
+
+
+def changed_variable(statement: ast.stmt, is_array: Callable[[str], bool]) -> list[ast.expr]:
+    """The one variable that a statement makes another of, `x` of `y = x.reshape(n, -1)`, and what it is on the way.
+
+    The variable is the first, and there is nothing if it is none. `is_array` tells those that may be arrays.
+    """
+    value = getattr(statement, "value", None)
+    steps: list[ast.expr] = []
+    while isinstance(value, ast.expr):
+        steps.insert(0, value)
+        name = dotted_name(value)
+        if name is not None and name.rpartition(".")[2] not in _TRANSPOSED:
+            return steps[:-1] if is_array(name) else []
+        if isinstance(value, ast.Subscript | ast.Attribute):
+            value = value.value
+        elif not isinstance(value, ast.Call):
+            return []
+        elif isinstance(value.func, ast.Attribute) and value.func.attr in _METHODS and _may_be_array(value.func.value):
+            value = value.func.value
+        else:
+            taken = [*value.args, *(keyword.value for keyword in value.keywords)]
+            others = (name for each in taken[1:] for name in _names(each))
+            if not value.args or isinstance(value.args[0], ast.List | ast.Tuple) or any(map(is_array, others)):
+                return []
+            value = value.args[0]
+    return []
+
+
+def _may_be_array(owner: ast.expr) -> bool:
+    """Whether what a method is of is no module."""
+    return (dotted_name(owner) or "").rpartition(".")[2] not in _MODULES
 
 
 def _changed_operands(value: ast.expr) -> Iterator[str]:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 
-from shapecheck.claims.changed_operands import describes_operand
-from shapecheck.claims.claim_sites import Sites
+from shapecheck.claims.changed_operands import changed_variable, describes_operand
+from shapecheck.claims.claim_sites import SiteKey, Sites, name_place, value_place
 from shapecheck.claims.comment_labels import CommentLabels
 from shapecheck.claims.comment_lines import CommentLine, PlacedSegment, comment_span
 from shapecheck.claims.comment_targets import CommentTarget, CommentTargets
@@ -259,6 +259,9 @@ class CommentClaimReader:
                 yield ClaimDraft(segment=alone, offset=stated.offset, target=parameter, sure=False, explicit=False)
             if not own:
                 targets = [signature[-1]]
+        elif not signature and (before := self._changed_variable(segment, placed, targets)) is not None:
+            taken = replace(segment, shapes=segment.taken, taken=(), arrow=False, labels=(), prose=0, tail="")
+            yield ClaimDraft(segment=taken, offset=stated.offset, target=before, sure=not own, explicit=True)
         named = self.labels.find_variables(line.comment, segment, placed, targets)
         if segment.assigned and (named is None or self.labels.may_be_code(segment, placed)):
             return
@@ -326,6 +329,31 @@ class CommentClaimReader:
             explicit=explicit,
             part=part,
         )
+
+    def _changed_variable(
+        self, segment: Segment, placed: PlacedStatement, targets: Sequence[CommentTarget]
+    ) -> CommentTarget | None:
+        """The variable that a statement makes another of, as it was: `x = x.swapaxes(0, 1)  # (b, t) -> (t, b)`."""
+        if not segment.arrow or not len(segment.taken) == len(segment.shapes) == 1 or segment.hedged:
+            return None
+        if not targets or targets[0].statement != placed or segment.prose > 1:
+            return None
+        scope = self.tables.function_scope(placed.scope)
+
+        def is_array(name: str) -> bool:
+            return name not in self.known and name != "self" and self.tables.is_visible(scope, name)
+
+        found = changed_variable(placed.node, is_array)
+        name = dotted_name(found[0]) if found else None
+        if name is None or (segment.labels and name not in segment.labels):
+            return None
+        places = [name_place(scope, name, placed.node, "before", placed.loop)]
+        is_given = name in self.tables.scopes[scope].parameters
+        if is_given and not any(place < placed.place for place in self.tables.assignments(scope, name)):
+            places.insert(0, SiteKey(kind="param", scope=scope, name=name))
+        on_the_way = (each for each in found[1:] if isinstance(each, ast.Call | ast.Subscript))
+        places += [value_place(scope, each, name, placed.loop) for each in on_the_way]
+        return CommentTarget(scope=scope, name=name, places=tuple(places), statement=placed, part=found[0])
 
     def _result_of_function(self, line: CommentLine, segment: Segment, placed: PlacedStatement) -> CommentTarget | None:
         """What a function returns, if a comment above its first statement tells of it: `# returns: (b, t)`."""

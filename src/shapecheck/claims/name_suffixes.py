@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from shapecheck.claims.claim_sites import SiteKey, name_place
@@ -18,11 +19,13 @@ from shapecheck.shapes import FixedDim, NamedDim, Spec
 from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments, last_name, single_targets, targets
 from shapecheck.syntax.source_text import SourceText
 
-_SUFFIX = re.compile(r"[A-Za-z]\w*?_([A-Z]{2,6})")
+_SUFFIX = re.compile(r"(?=.*[a-z].*_)[A-Za-z]\w*?_((?=\w*[A-Z])[A-Z][A-Za-z]{1,5})")
 _AXIS = r"(?:[A-Z][a-z]?\d?|\d{1,4})"
 _WITH_CROSSES = re.compile(rf"[A-Za-z]\w*?_((?=\w*[A-Z]){_AXIS}(?:x{_AXIS})+)")  # what is `conv_3x3` may be anything
 _PLAIN_ARRAYS = frozenset({"Array", "ndarray", "ArrayLike"})
 _EINSUM = re.compile(r"\s*[A-Za-z.]+(?:\s*,\s*[A-Za-z.]+)*\s*->\s*[A-Za-z.]*\s*")
+_EXPLAINED = re.compile(r"(?<![\w.])([A-Z]):?[ \t]*[:=]?[ \t]+[a-z]")
+_JOINING = frozenset({"concatenate", "concat", "append", "hstack", "vstack", "pad", "insert", "delete"})
 _SEVERAL = 3  # names with such a suffix, from which on a file means them
 
 
@@ -67,10 +70,13 @@ class NameSuffixes:
                 spec = self._shape_of(target.id) if isinstance(target, ast.Name) else None
                 if spec is not None and isinstance(target, ast.Name) and not isinstance(node, ast.AnnAssign):
                     place = name_place(scope, target.id, node, "after", placed.loop)
-                    yield self._read_name(target, target.id, spec, place)
+                    found = self._read_name(target, target.id, spec, place)
+                    yield replace(found, sure=False) if _grows(node, target.id) else found
 
     def _read_name(self, node: ast.expr, name: str, spec: Spec, place: SiteKey) -> SuffixedName:
-        is_known = _WITH_CROSSES.fullmatch(name) is not None or all(each in self.known for each in spec.names())
+        is_known = _WITH_CROSSES.fullmatch(name) is not None or all(
+            each in self.known | self._legend for each in spec.names()
+        )
         return SuffixedName(node=node, name=name, spec=spec, place=place, sure=self._is_custom and is_known)
 
     def _shape_of(self, name: str) -> Spec | None:
@@ -85,14 +91,31 @@ class NameSuffixes:
 
     @cached_property
     def _letters(self) -> frozenset[str]:
-        """The capitals that are dims of the file: those known as such, and those of its contractions."""
+        """The letters that are dims of the file: known capitals, those of contractions, of a legend, of many names."""
         if self.source.tree is None:
             return frozenset()
-        found = {name for name in self.known if len(name) == 1 and name.isupper()}
+        found = {name for name in self.known if len(name) == 1 and name.isupper()} | self._legend
         for node in ast.walk(self.source.tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and _EINSUM.fullmatch(node.value):
-                found.update(letter for letter in node.value if letter.isupper())
-        return frozenset(found)
+            text = node.value if isinstance(node, ast.Constant) else None
+            # `BTKGh,BSKh->BKGTS` has the letters of such names, `ij,jk->ik` has not.
+            if isinstance(text, str) and not text.islower() and _EINSUM.fullmatch(text):
+                found.update(filter(str.isalpha, text))
+        return frozenset(found | self._shared_letters())
+
+    @cached_property
+    def _legend(self) -> set[str]:
+        """The capitals that the text at the head of the file explains: `B: batch, L: sequence length, M: model dim`."""
+        head = ast.get_docstring(self.source.tree) if isinstance(self.source.tree, ast.Module) else None
+        found = set(_EXPLAINED.findall(head or ""))
+        return found if len(found) >= _SEVERAL else set()
+
+    def _shared_letters(self) -> set[str]:
+        """The capitals in suffixes of which several begin with one letter: `BL`, `BLF`, `BV`, each letter in two."""
+        ends = {match[1] for name in self._suffixed_names if (match := _SUFFIX.fullmatch(name)) and match[1].isupper()}
+        first = Counter(end[0] for end in ends)
+        counts = Counter(letter for end in ends for letter in {*end})
+        is_custom = max(first.values(), default=0) >= _SEVERAL
+        return {letter for letter, times in counts.items() if times > 1} if is_custom else set()
 
     @cached_property
     def _suffixed_names(self) -> frozenset[str]:
@@ -107,6 +130,14 @@ class NameSuffixes:
     def _is_custom(self) -> bool:
         """Whether the file uses such names again and again."""
         return sum(self._shape_of(name) is not None for name in self._suffixed_names) >= _SEVERAL
+
+
+def _grows(node: ast.stmt, name: str) -> bool:
+    """Whether a statement joins something to a variable: `tokens_BL = concatenate([tokens_BL, new_B1], axis=1)`."""
+    value = getattr(node, "value", None)
+    if not isinstance(value, ast.Call) or last_name(value.func) not in _JOINING:
+        return False
+    return any(isinstance(each, ast.Name) and each.id == name for each in ast.walk(value))
 
 
 def _says_no_shape(annotation: ast.expr | None) -> bool:

@@ -32,7 +32,7 @@ from shapecheck.evaluate.own_errors import suppress_others
 from shapecheck.evaluate.probes.attribute_access import read_attribute, unwrap
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.probes.visible_sizes import computed_attribute
-from shapecheck.shapes import AnyDims, Bindings, SpecError, VariadicDim, match, parse_spec
+from shapecheck.shapes import AnyDims, Bindings, NamedDim, SpecError, VariadicDim, match, parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
 _LARGEST_DIVISOR = 512
@@ -76,8 +76,11 @@ def inner_function(function: Callable[..., object]) -> Callable[..., object]:
 
 
 def ranks_of(specs: Sequence[str]) -> tuple[int, ...]:
-    """How many axes to try for variadic dims."""
-    return (1, 2, 0, 3) if any(parse_spec(s).rank() is None for s in specs) else (1,)
+    """How many axes to try for variadic dims: one, where the name is that of one axis, too: `[b, t]`, `[*b, t, d]`."""
+    parsed = [parse_spec(spec) for spec in specs]
+    variadic = {name for each in parsed for name in each.variadic_names()}
+    is_one = any(isinstance(dim, NamedDim) and dim.name in variadic for each in parsed for dim in each.dims)
+    return (1, 2, 0, 3) if any(each.rank() is None for each in parsed) and not is_one else (1,)
 
 
 def specs_of(function: Callable[..., object], described: Descriptions) -> list[str]:

@@ -187,7 +187,7 @@ class ArgumentSources:
         if made is not MISSING:
             return made
         is_open = annotation in (MISSING, Any) or holds_anything(annotation)
-        makers = makers_of(function, name) if is_open and not is_key else ()
+        makers = makers_of(function, name) if is_open and not (is_key or name_hints.is_dtype(name)) else ()
         if leaves_open(annotation) and not (makers and makers[0].sure):
             made = self._of_parts(function, name, said)
             if made is not MISSING:
