@@ -187,6 +187,7 @@ def _with_variables(tables: Tables, used: set[str], paths: PathReader) -> Iterat
             sizes=own,
             switches=paths.switches(scope.index),
             records=tuple(_record_types(node, classes)) if isinstance(node, Function) else (),
+            reassigned=tuple(name for name in scope.parameters if tables.assignments(scope.index, name)),
         )
 
 

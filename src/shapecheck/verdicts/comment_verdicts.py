@@ -258,9 +258,27 @@ class CommentJudge:
             return f"{equation} is written, and the sizes that were chosen are others"
         if mismatch.reason == "dim" and (meant := self._meant_by_general(claim, observation, turn, fresh)):
             return f"{meant[0]} may be said of {' and '.join(meant[1:])} alike, and it fits one of them"
+        if mismatch.reason == "dim" and fresh and self._is_of_later_value(claim, fresh):
+            return "the comments that bind its names stand below where its parameter is given another value"
         if mismatch.reason == "dim" and any(begins_anew(self.reader, self.claims, name, claim) for name in fresh):
             return "the comments that bind its names speak of other data, which may have other sizes"
         return ""
+
+    def _is_of_later_value(self, claim: Claim, fresh: Sequence[str]) -> bool:
+        """Whether a claim is about a parameter that the function gives another value, which the comments may mean.
+
+        No argument has an axis of the sizes that they give to these names.
+        """
+        reader, sites = self.reader, self.reader.module.sites
+        scope = reader.module.scopes[reader.call.scope]
+        site = sites[claim.sites[0]]
+        if site.kind != "param" or claim.notation == "annotation" or site.name not in scope.reassigned:
+            return False
+        given = [each.value for index, seen in reader.seen.items() if sites[index].kind == "param" for each in seen]
+        sizes = {
+            size for value in given for array in arrays_in(value) for size in self.samples.shape(array.shape) or ()
+        }
+        return not any(reader.fresh[name] in sizes for name in fresh)
 
     def _is_of_other_data(self, claim: Claim, observation: Observation, mismatch: Mismatch) -> bool:
         """Whether the first axis of what the body of a module makes has a size that nothing else in sight has.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from shapecheck.model import (
@@ -164,8 +164,22 @@ def _shape_errors(
             if _is_wrongly_called(modules, run, failure.frame, verdicts, sure):
                 continue
             key = (failure.frame.path, failure.frame.line)
-            found.setdefault(key, failure_finding(evaluation, failure, failure.frame, modules[key[0]].lines))
+            finding = failure_finding(evaluation, failure, failure.frame, modules[key[0]].lines)
+            denied = tuple(_denied_before(modules[key[0]], failure.frame, run, verdicts, sure))
+            found.setdefault(key, replace(finding, details=(*finding.details, *denied)))
     return list(found.values())
+
+
+def _denied_before(
+    module: Module, frame: Frame, run: Sequence[Evaluation], verdicts: Verdicts, sure: Container[ClaimKey]
+) -> Iterator[str]:
+    """What tentative claims in front of an error say that is false: no finding alone, but likely why it fails there."""
+    for key, false in verdicts.bad.items():
+        claim = module.claims[key[1]] if key[0] == module.path else None
+        if claim is None or key in sure or not any(false.evaluation is each for each in run):
+            continue
+        if claim.span.line < frame.line and module.scopes[claim.scope].qualname == frame.function:
+            yield f"before that, on line {claim.span.line}, {mismatch_finding(module, claim, false).message}"
 
 
 def _is_wrongly_called(

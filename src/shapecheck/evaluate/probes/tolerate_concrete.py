@@ -96,8 +96,7 @@ class Steps:
             self._expecting.append(not managers or any(type(m).__name__ in _OUTCOMES for m in managers))
         elif self._expecting:
             self._expecting.pop()
-        if self.abstract:
-            self.recorder.active = not any(self._expecting)
+        self.recorder.active = not any(self._expecting)
 
     def attempt(self, begins: bool) -> None:
         """The body of a `try` begins or ends."""
@@ -123,12 +122,30 @@ def with_steps(tree: ast.Module, *, everywhere: bool = False, in_docs: bool = Fa
 _Function = TypeVar("_Function", ast.FunctionDef, ast.AsyncFunctionDef)
 
 
+def _made_for_errors(function: _Function) -> set[str]:
+    """The variables that a function makes by a call, and takes nowhere but where it expects an error."""
+    expecting: set[ast.AST] = set()
+    made: list[str] = []
+    for node in ast.walk(function):
+        is_block = isinstance(node, ast.With) and any(
+            isinstance(item.context_expr, ast.Call) and _expects(item.context_expr) for item in node.items
+        )
+        if is_block or (isinstance(node, ast.Call) and len(node.args) > 1 and _expects(node)):
+            expecting.update(ast.walk(node))
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            made += [each.id for each in node.targets if isinstance(each, ast.Name)]
+    read = [node for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
+    refused = {node.id for node in read if node in expecting}
+    return {name for name in refused if made.count(name) == 1} - {node.id for node in read if node not in expecting}
+
+
 class _Wrapper(ast.NodeTransformer):
     """One walk over one module. Statements outside of functions run on import, where nothing is abstract."""
 
     def __init__(self, everywhere: bool, *, shows_errors: bool) -> None:
         self.depth = int(everywhere)
         self.shows_errors = shows_errors
+        self.bad: set[str] = set()  # variables that are made to be refused
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         """Go into a function."""
@@ -139,10 +156,17 @@ class _Wrapper(ast.NodeTransformer):
         return self._function(node)
 
     def _function(self, node: _Function) -> _Function:
+        around, self.bad = self.bad, _made_for_errors(node)
         self.depth += 1
         self.generic_visit(node)
         self.depth -= 1
+        self.bad = around
         return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
+        """`bad = Mesh(...)` above `with pytest.raises(ValueError): pack(bad)` is as wrong on purpose as that."""
+        is_bad = len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and node.targets[0].id in self.bad
+        return _wrap_statement(node, "raises") if self.depth and is_bad else node
 
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:
         """An assertion may look at values."""
