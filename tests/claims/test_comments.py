@@ -176,7 +176,6 @@ NOTHING = [
     "(..., {1}, ..., [n])",
     "[c] + [d]*order",
     "[e, k]*[e, 1]",
-    "(1, n)    (d, n)",
     "[in steps]",
     "[see batch size]",
     "of shape batch_shape + (n, n)",

@@ -144,3 +144,71 @@ def test_comments_of_some_of_several_values(source: str, expected: list[str], de
     if "return" in source and not source.startswith("def"):
         source = "def f(x):\n    " + source
     assert described(source) == expected
+
+
+def test_shapes_between_blanks_are_those_of_as_many_variables(described) -> None:
+    source = "def f(x):\n    a, b = x  # (B, T)  (T, 3)\n    c = a * b  # (1, T)    (B, T)\n    return c\n"
+    assert described(source) == ["[B T]: a after 2", "[T 3]: b after 2"]
+
+
+JAXTYPING = "from jaxtyping import Array, Float\n"
+WORDS = {
+    "that are known": (
+        JAXTYPING + "def f(x: Float[Array, 'batch time d']):\n    y = g(x)  # batch time\n",
+        ["[batch time]"],
+    ),
+    "of which one is none": (JAXTYPING + "def f(x: Float[Array, 'batch time d']):\n    y = g(x)  # batch size\n", []),
+    "scalar": ("y = f(x)  # scalar\n", ["[]"]),
+    "scalar, of a number": ("y = 0.5  # scalar\n", []),
+    "scalar and more": ("y = f(x)  # scalar multiplication\n", []),
+}
+
+
+@pytest.mark.parametrize(("source", "expected"), WORDS.values(), ids=WORDS.keys())
+def test_words_alone(source: str, expected: list[str], read) -> None:
+    assert [f"[{claim.spec}]" for claim in read(source).claims if claim.notation == "comment"] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("Loss. Returns a scalar.", ["[]: return"]), ("Returns a scalar function.", [])]
+)
+def test_a_scalar_is_returned(text: str, expected: list[str], described) -> None:
+    assert described(SOURCE.format(text, ONE)) == expected
+
+
+FURTHER = {
+    "a pair": ("Pair of means (N, T) and the mask (N,)", TWO, ["[N T] .0", "[N] .1"]),
+    "names first": ("(tokens, probs): (B, T) ints and (B, T, D) floats", TWO, ["[B T] .0", "[B T D] .1"]),
+    "some called shapes": (
+        "q: codes of shape (N, D).\n        scale: (N // 2, D) scales.",
+        TWO,
+        ["[N D] .0", "[N//2 D] .1"],
+    ),
+    "behind another parenthesis": (
+        "r: [B, 2] rest\n        J: by parameters (rvec, t), [B, 2, 7].",
+        TWO,
+        ["[B 2] .0", "[B 2 7] .1"],
+    ),
+    "the last with its shape": ("the state [3, N, T] and heights, with shape (T, N)", TWO, ["[3 N T] .0", "[T N] .1"]),
+}
+
+
+@pytest.mark.parametrize(("text", "returned", "expected"), FURTHER.values(), ids=FURTHER.keys())
+def test_results_in_a_section(text: str, returned: str, expected: list[str], described) -> None:
+    found = described(SOURCE.format(f"Do it.\n\n    Returns:\n        {text}\n    ", returned))
+    assert [each.removesuffix(": return") for each in found] == expected
+
+
+LEFT_SIDES = {
+    "a method": ("y = x.swapaxes(0, 1)  # (b, t) -> (t, b)", ["[b t]: x before 3", "[t b]: value x.swapaxes(0, 1)"]),
+    "a function": ("y = jnp.flip(x, 0)  # (b, t) -> (b, t)", ["[b t]: x before 3", "[b t]: value jnp.flip(x, 0)"]),
+    "several steps": ("y = g(x).T  # (b, t) -> (t, b)", ["[b t]: x before 3 | value g(x)", "[t b]: value g(x).T"]),
+    "an argument as it came": ("y = a.T  # (b, t) -> (t, b)", ["[b t]: param a | a before 3", "[t b]: value a.T"]),
+    "two arrays": ("y = x @ a  # (b, t) -> (b, d)", ["[b d]: value x @ a"]),
+    "a list of them": ("y = jnp.concatenate([x, a])  # (b, t) -> (b, d)", ["[b d]: value jnp.concatenate([x, a])"]),
+}
+
+
+@pytest.mark.parametrize(("code", "expected"), LEFT_SIDES.values(), ids=LEFT_SIDES.keys())
+def test_an_arrow_behind_a_statement_tells_what_it_changes(code: str, expected: list[str], described) -> None:
+    assert described(f"def f(a):\n    x = h(a)\n    {code}\n") == expected

@@ -133,6 +133,10 @@ class CommentClaimReader:
             if each:
                 targets = [each[index] if len(each) == len(line.stated) else _any_of(each)]
             alone = not (segment.prose or segment.labels)
+            if segment.spaced and len(segment.shapes) not in {
+                len(each.elements) or len(value_row(each.code)) for each in targets[:1]
+            }:
+                continue  # `(1, n)   (d, n)` above a product
             if (direct and segment.prose and not segment.marked) or (line.spoiled and alone and not segment.marked):
                 continue
             if line.comment.own_line and self._is_narrative(line, segment):

@@ -11,7 +11,14 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from shapecheck.claims.brackets import find_unclosed
-from shapecheck.claims.comment_text import Segment, lists_letters, lone_capital, read_comment
+from shapecheck.claims.comment_text import (
+    Segment,
+    lists_letters,
+    lone_capital,
+    may_list_words,
+    read_comment,
+    says_scalar,
+)
 from shapecheck.claims.lead_words import is_of_cases, spoils
 from shapecheck.model import Problem, Span
 from shapecheck.shapes import parse_comment_dims
@@ -242,11 +249,9 @@ def _sentence_before(block: Sequence[Comment], index: int) -> str:
 
 def _may_state_shape(text: str) -> bool:
     """A quick look, since most comments are prose."""
-    return (
-        bool(lone_capital(text))
-        or lists_letters(text)
-        or any(sign in text for sign in ("(", "[", ",", "shape", " x ", "×", "-by-"))
-    )
+    if lone_capital(text) or lists_letters(text) or may_list_words(text) or says_scalar(text):
+        return True
+    return any(sign in text for sign in ("(", "[", ",", "shape", " x ", "×", "-by-"))
 
 
 def _code(block: Sequence[Comment]) -> list[bool]:

@@ -44,7 +44,7 @@ class Segment:
     `labels` name the value, if anything does. `prose` counts the words in front beyond label and marker; `tail` is what
     follows the last bracket. Before an arrow stand the shapes `taken`. Numbers behind a label `may_be_values`: those of
     `image: (784,)` are a shape if an array is called so, those of `stride: (2, 2)` are none. What is `assigned` may be
-    code: `x = (b, t)`.
+    code: `x = (b, t)`. Shapes with nothing but blanks between them, `spaced`, may be operands.
     """
 
     shapes: tuple[Bracket, ...]
@@ -61,6 +61,7 @@ class Segment:
     alternatives: bool = False
     may_be_values: bool = False
     assigned: bool = False
+    spaced: bool = False
     tail: str = ""
 
     @property
@@ -149,6 +150,7 @@ class _Open:
         self.arrow = item.lead.arrow
         self.operation = False
         self.alternatives = False
+        self.spaced = False
         self.broken = item.lead.joint in {"=", "op"}
 
     def take(self, item: _BracketItem) -> bool:
@@ -161,11 +163,13 @@ class _Open:
             return True
         if item.lead.labels or item.lead.marked or joint not in {",", "or", "op", "blank"}:
             return False
+        if joint == "," and item.bracket.text[0] != self.items[0].bracket.text[0] and "[" in item.bracket.text[0]:
+            return False  # `of the cameras (rvec, tvec), [m, 2]`
         if joint == "blank":
             # `(1, n)   (d, n)` stands above a product as often as above a tuple; `(n, d) (bf16/f32)` is one shape.
             if self.lead.labels or self.lead.marked or not all(each.bracket.is_list for each in (*self.items, item)):
                 return False
-            self.broken = True
+            self.broken, self.spaced = self.broken or bool(self.taken), True
         self.items.append(item)
         self.operation = self.operation or joint == "op"
         self.broken = self.broken or (self.alternatives and joint != "or")
@@ -174,7 +178,7 @@ class _Open:
 
     def close(self, known: Container[str], *, described: bool) -> list[Segment]:
         """The finished segment, if it states shapes."""
-        if self.operation or self.broken:
+        if self.operation or self.broken or (self.spaced and (described or self.alternatives or self.arrow)):
             return []
         tail = self.items[-1].tail
         article = self.lead.labels == ("a",) and not self.lead.colon and _goes_on(tail)
@@ -204,6 +208,7 @@ class _Open:
             or (not marked and any(each.ambiguous for each in brackets)),
             alternatives=self.alternatives,
             assigned=self.lead.assigned,
+            spaced=self.spaced,
             tail=tail,
         )
         if self.lead.assigned and (segment.numeric or not segment.names or self.arrow):
@@ -369,6 +374,9 @@ def _read_bare_dims(text: str, known: Container[str]) -> Segment | None:
         return Segment(shapes=(bracket,), labels=lead.labels, marked=True, colon=True)
     match = _MARKED_BARE.search(text) if len(text) < 200 else None
     inside = match.group(1) if match is not None else text
+    if (scalar := _SCALAR.fullmatch(text)) is not None:
+        start, end = scalar.span("word")
+        return Segment(shapes=(Bracket(start=start, end=end, text="scalar", spec=Spec(())),), marked=True)
     if (letters := _read_letters(text, known)) is not None:
         return letters
     if not any(sign in inside for sign in ",×x") or len(inside) > 120:
@@ -399,6 +407,15 @@ def _read_bare_dims(text: str, known: Container[str]) -> Segment | None:
 
 
 _LETTERS = re.compile(r"(?:^|:)\s*(?P<dims>[A-Z][a-z]?\d?(?:[ \t]+(?:[A-Z][a-z]?\d?|\d{1,4}))+)[\s.]*$")
+_WORDS = re.compile(r"\s*(?P<dims>[A-Za-z]\w*(?:[ \t]+\w+){1,5})\s*")
+
+
+_SCALAR = re.compile(r"\s*(?:an?\s+)?(?P<word>scalar)\s*[.]?\s*")
+
+
+def says_scalar(text: str) -> bool:
+    """Whether a text says that something is a scalar, and no more."""
+    return _SCALAR.fullmatch(text) is not None
 
 
 def lists_letters(text: str) -> bool:
@@ -406,9 +423,14 @@ def lists_letters(text: str) -> bool:
     return len(text) < 200 and _LETTERS.search(text) is not None
 
 
+def may_list_words(text: str) -> bool:
+    """Whether a text is a few words between blanks, which may all be dims."""
+    return len(text) < 80 and _WORDS.fullmatch(text) is not None
+
+
 def _read_letters(text: str, known: Container[str]) -> Segment | None:
-    """Capitals between blanks that all are known dims: `B S K 3`, as a whole comment or behind a colon."""
-    match = _LETTERS.search(text) if len(text) < 200 else None
+    """Capitals between blanks that all are known dims, `B S K 3`, as a whole comment or behind a colon; or any such."""
+    match = (_LETTERS.search(text) or _WORDS.fullmatch(text)) if len(text) < 200 else None
     spec = parse_comment_dims(match["dims"], spaces=True) if match is not None else None
     if match is None or spec is None or not all(name in known for name in spec.names()):
         return None

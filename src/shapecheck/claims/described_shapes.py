@@ -5,6 +5,7 @@ Prose hedges more than a comment does, so that only a shape which is plainly sai
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import re
 from collections.abc import Container, Iterator, Sequence
@@ -163,7 +164,11 @@ def read_shapes(
     segments = read_comment(text, known, described=True)
     marked = [segment for segment in segments if _is_marked(segment)]
     if marked:
-        if is_return and (in_order := _of_bullets(text, marked, count) or _in_order(text, marked, (), elements, count)):
+        if is_return and (in_order := _of_bullets(text, marked, count)):
+            return [replace(each, unmarked=False) for each in in_order]
+        others = _unmarked_segments(text, segments, is_return=True, known=known) if is_return and count > 1 else ()
+        every = _one_of_each_entry(text, marked, [each for each in others if each not in marked])
+        if is_return and (in_order := _in_order(text, every, (), elements, count)):
             return [replace(each, unmarked=False) for each in in_order]
         plain = [marked[0], *(each for each in marked[1:] if not _is_under_condition(text, each.shapes[0]))]
         found = list(_of_segments(text, plain, elements, is_return=is_return))
@@ -171,8 +176,8 @@ def read_shapes(
             found += [*_with_more_axes(found[0], segments), *_under_condition(text, found[0], segments)]
             found += _in_other_cases(text, found[0], segments) if len(found) == 1 else []
         found = found or (list(_results(text, marked, count)) if is_return else [])
-        if is_return and not found:
-            found = _of_results(text, count, known, returned, parameters, several=count > 1)
+        if is_return and (not found or (count > 1 and not any(each.part or each.result is not None for each in found))):
+            found = _of_results(text, count, known, returned, parameters, several=count > 1) or found
         return found
     plain = [*_unmarked_segments(text, _without_elements(text, segments), is_return=is_return, known=known)]
     if is_return and count > 1 and (in_order := _in_order(text, plain, segments, elements, count)):
@@ -302,7 +307,8 @@ def shape_of_summary(text: str, names: Container[str], known: Container[str]) ->
     ):
         return None
     names_of_axes = [name for name in bracket.spec.names() if name in known or len(name) > 2 or not name.islower()]
-    if not bracket.is_list or not (names_of_axes or behind["noun"]):
+    is_numeric = segments[0].marked and segments[0].numeric
+    if not bracket.is_list or not (names_of_axes or behind["noun"] or is_numeric):
         return None  # "the vector (dx, dy)"
     last = _LAST_NAME.search(before)
     if last is not None and last.group(1) in names and not _QUOTED.search(before):
@@ -335,6 +341,14 @@ def _unmarked_segments(
         if is_unmarked_shape(text, segment, begin, is_return=is_return, known=known):
             yield segment
         begin = segment.shapes[-1].end
+
+
+def _one_of_each_entry(text: str, marked: Sequence[Segment], others: Sequence[Segment]) -> list[Segment]:
+    """The marked segments, and for each entry of a list that has none of them what stands there for a shape."""
+    starts = [each.start() for each in _ENTRY_LINE.finditer(text)]
+    entry_of = [bisect.bisect(starts, each.shapes[0].start) for each in marked]
+    further = (each for each in others if bisect.bisect(starts, each.shapes[0].start) not in entry_of)
+    return sorted((*marked, *further), key=lambda each: each.shapes[0].start)
 
 
 def _with_alternatives(text: str, plain: Sequence[Segment]) -> list[Segment]:

@@ -30,7 +30,7 @@ from shapecheck.claims.signature_lines import ARROW, read_signature
 from shapecheck.claims.unmarked_shapes import admits_number, takes_no_array
 from shapecheck.claims.value_hints import MAY_LIST_TEXTS, MAY_SAY_TYPE, texts_of, type_of
 from shapecheck.model import Claim, DocstringHint, Selector, Span, entry_selector
-from shapecheck.shapes import parse_spec, print_spec
+from shapecheck.shapes import Spec, parse_spec, print_spec
 from shapecheck.syntax.scopes import (
     Function,
     Tables,
@@ -45,7 +45,7 @@ from shapecheck.syntax.source_text import SourceText
 _OPENING = re.compile(r"[rRuUbBfF]{0,2}(\"\"\"|'''|\"|')")
 _MAY_HINT_TYPED = re.compile(rf"{MAY_SAY_RANK.pattern}|{MAY_LIST_TEXTS.pattern}", re.IGNORECASE)
 _MAY_HINT = re.compile(rf"{_MAY_HINT_TYPED.pattern}|{MAY_SAY_TYPE.pattern}", re.IGNORECASE)
-_MAY_STATE = re.compile(r"shape|[(\[][^()\[\]]*[)\]]|\w [x×] \w|-by-", re.IGNORECASE)
+_MAY_STATE = re.compile(r"shape|scalar|[(\[][^()\[\]]*[)\]]|\w [x×] \w|-by-", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,8 @@ _IS_SHAPE = re.compile(r"(?:^|_)shapes?$", re.IGNORECASE)
 _GIVES = re.compile(r"\s*(?:[Rr]eturns?|Gets?|Gives?)[\s:]\s*")
 _GIVES_THEN = re.compile(r"(?:[.;:,)]\s+(?:and\s+)?(?:Returns?|returns)|\n\s*(?:Returns?|returns))[\s:]\s*")
 _LAST_IS_SHAPE = re.compile(
-    r".*\w(?<!\b[A-Z][a-z])(?<!\b[A-Z][a-z]{2})(?<![A-Z][a-z]s)\.\s+(?=`*[(\[][^.]*[)\]]`*[.\s]*\Z)", re.DOTALL
+    r".*\w(?<!\b[A-Z][a-z])(?<!\b[A-Z][a-z]{2})(?<![A-Z][a-z]s)\.\s+(?=(?:[Ss]hape:?\s*)?`*[(\[][^.]*[)\]]`*[.\s]*\Z)",
+    re.DOTALL,
 )
 _BEGINS_WITH_SHAPE = re.compile(r"\s*(?=`*[(\[])")
 _RESULT_IS = re.compile(
@@ -80,6 +81,9 @@ _RESULT_IS = re.compile(
 )
 _SENTENCE_END = re.compile(r"(?<=[^.]\.)\s")
 _MAPS = frozenset({"vmap", "pmap", "jit", "grad", "value_and_grad", "scan", "map", "checkpoint", "remat"})
+_IS_SCALAR = re.compile(
+    r"\s*(?:an?|the)\s+(?:[a-z-]+\s+){0,2}(?P<word>scalar)(?:\s+(?:loss|value|number|array))?[.\s]*"
+)
 _PROPERTIES = frozenset({"property", "cached_property", "lazy_property"})
 
 
@@ -212,6 +216,13 @@ class DocstringReader:
         first = _SENTENCE_END.split(text.text[begin:], maxsplit=1)[0]
         place = SiteKey(kind="return", scope=scope)
         count = result_count(node)
+        if count == 0 and (scalar := _IS_SCALAR.fullmatch(first)) is not None:
+            start, end = (begin + each for each in scalar.span("word"))
+            bracket = Bracket(start=start, end=end, text="scalar", spec=Spec(()))
+            yield self._claim(
+                text, DescribedShape(bracket, True, leaves=False), scope, "the returned value", place, (), None
+            )
+            return
         names = _returned_names(node) if count > 1 else ()
         shapes = read_shapes(
             " " * begin + first,

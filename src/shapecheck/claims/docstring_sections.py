@@ -174,6 +174,9 @@ class _SectionReader:
             return kind, "numpy"
         if match["bold"]:
             return kind, "markdown"
+        indents = following is not None and following.indent > line.indent and bool(following.text.strip())
+        if kind == "return" and indents and not self.kind:  # `returns` without a colon
+            return kind, "google"
         if not match["colon"] or (kind == "" and self.kind and line.indent > self.header_indent):
             return None
         return kind, "google"

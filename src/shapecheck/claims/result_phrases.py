@@ -37,6 +37,11 @@ _DOUBTS = (OF_ANOTHER, SELDOM, CONDITIONS, re.compile(r"\b(?:resp|not|never|with
 # Then there are many of them, or it is no array.
 _OF_SOMETHING_ELSE = re.compile(r"[`'\"]*\s*(?:for\s+(?:every|each)\b|:\s*tuple\b)", re.IGNORECASE)
 _OPERATOR = re.compile(r"[-+*/]\s*[`'\"]*$")
+# "Pair of means (n,) and covariances (n, d)", "(tokens, probs): (b, n) and (b, n, v)"
+_NAMES_FIRST = re.compile(
+    r"\s*(?:(?:(?:an?|the)\s+)?(?:pairs?|tuples?|triples?)\s+(?:of|with)\s+|`*\(\s*\w+(?:,\s*\w+)+\)`*\s*:\s+)",
+    re.IGNORECASE,
+)
 _OF = re.compile(r"[`'\"]*\s+of\b")
 _GOES_ON = re.compile(r"\s*(?:with|where|whose|which|for|from|of|while)\s", re.IGNORECASE)  # tells of the one before
 _MANY_WORDS = 8
@@ -75,6 +80,8 @@ def read_results(
     in_parenthesis = _parenthesis(text, start, end)
     if in_parenthesis is not None:
         start, end = in_parenthesis
+    elif count > 1 and (names := _NAMES_FIRST.match(text, start, end)) is not None:
+        start = names.end()
     pieces = _pieces(text, start, end, known)
     if pieces is None:
         return []

@@ -14,6 +14,7 @@ from shapecheck.claims.brackets import Bracket, find_brackets
 from shapecheck.claims.comment_text import AlsoKnown, Segment, read_comment
 from shapecheck.claims.result_phrases import NamedResult, read_results
 from shapecheck.claims.unmarked_shapes import may_be_shape
+from shapecheck.shapes import FixedDim
 
 ARROW = re.compile(r"[-=]>|[→⇒⟶↦]")
 _KEY = re.compile(r"(?:^|_)(?:key|rng|prng)s?$", re.IGNORECASE)
@@ -76,7 +77,8 @@ def _parameters_in(
     """The parameters that a text names, or tells of in order; None if it has other shapes."""
     segments = read_comment(_DTYPE.sub(_blank, text), known, described=True)
     brackets = [bracket for segment in segments for bracket in segment.shapes]
-    if any(segment.hedged or segment.alternatives for segment in segments) or len(brackets) != len(find_brackets(text)):
+    every = [each for each in find_brackets(text) if not _is_interval(each)]
+    if any(segment.hedged or segment.alternatives for segment in segments) or len(brackets) != len(every):
         return None
     if not all(_is_shape(each, known) for each in brackets):
         return None
@@ -90,6 +92,11 @@ def _parameters_in(
             return None
         found += [(name, segment.shapes[0]) for name in reversed(names)]
     return found
+
+
+def _is_interval(bracket: Bracket) -> bool:
+    """Whether a bracket has bounds in it: `images in [0, 1]`."""
+    return bracket.negative or any(isinstance(dim, FixedDim) and dim.size == 0 for dim in bracket.spec.dims)
 
 
 def _is_in_order(text: str, segment: Segment) -> bool:
@@ -120,4 +127,6 @@ def _parameter_called(label: str, parameters: Sequence[str]) -> str:
 
 def _is_shape(bracket: Bracket, known: Container[str]) -> bool:
     is_scalar = not bracket.spec.dims  # `log evidence ()`
+    if len(bracket.spec.dims) == 1 and isinstance(bracket.spec.dims[0], FixedDim):
+        return bracket.text.startswith("[") or bracket.trailing_comma  # `[3] -> [3, 3]`
     return is_scalar or may_be_shape(bracket, known)

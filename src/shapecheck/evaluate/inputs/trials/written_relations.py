@@ -114,15 +114,15 @@ def quotients_of_dims(function: Callable[..., object], specs: Mapping[str, str])
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             dims.update(_unpacked_dims(node.targets[0], node.value, specs))
 
-    def called(node: ast.expr) -> str:
+    def name_of(node: ast.expr) -> str:
         return dims.get(node.id, "") if isinstance(node, ast.Name) else _dim_of(node, specs)
 
     for node in nodes:
         names = ("", "")
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
-            names = called(node.left), called(node.right)
+            names = name_of(node.left), name_of(node.right)
         elif isinstance(node, ast.Call):
-            names = _split_axis(node, specs, called)
+            names = _split_axis(node, specs, name_of)
         if all(names) and names[0] != names[1]:
             text = "//".join(names)
             dim = parse_spec(f"({text})").dims[0]
@@ -130,7 +130,7 @@ def quotients_of_dims(function: Callable[..., object], specs: Mapping[str, str])
                 yield WrittenRelation("", text, dim)
 
 
-def _split_axis(node: ast.Call, specs: Mapping[str, str], called: Callable[[ast.expr], str]) -> tuple[str, str]:
+def _split_axis(node: ast.Call, specs: Mapping[str, str], name_of: Callable[[ast.expr], str]) -> tuple[str, str]:
     """The one axis that a reshape of an argument splits, and what into how many parts: else two empty names."""
     if not (isinstance(node.func, ast.Attribute) and node.func.attr == "reshape"):
         return "", ""
@@ -142,7 +142,7 @@ def _split_axis(node: ast.Call, specs: Mapping[str, str], called: Callable[[ast.
     own = parse_spec(specs.get(array.id, "")).dims if isinstance(array, ast.Name) else ()
     before = [dim.name if isinstance(dim, NamedDim) else "" for dim in own]
     rest = [each for each in sizes if ast.unparse(each) != "-1"]
-    after = [called(each) for each in rest]
+    after = [name_of(each) for each in rest]
     if len(rest) + 1 != len(sizes) or not all((*before, *after)):
         return "", ""
     split = [name for name in before if name not in after]
