@@ -82,10 +82,11 @@ class CodeClaimReader:
         return before is not None and not any(map(_may_leave, before))
 
     def _makes_its_arrays(self, scope: int) -> bool:
-        """Whether nobody gives a function anything, as a test or `main`: then its numbers are those of every run."""
+        """Whether a function is a test, or takes nothing, as `main`: then its numbers are those of every run."""
         node = self.tables.nodes[scope]
-        given = self.tables.scopes[scope].parameters if isinstance(node, Function) else ()
-        return isinstance(node, ast.Module | Function) and not {*given} - {"self", "cls"}
+        if isinstance(node, Function):
+            return node.name.startswith("test") or not {*self.tables.scopes[scope].parameters} - {"self", "cls"}
+        return isinstance(node, ast.Module)
 
     def _is_precondition(self, scope: int, name: str, placed: PlacedStatement) -> bool:
         """Whether what is asserted narrows what a function takes: an argument of some calls, or one with a type."""

@@ -23,7 +23,7 @@ from shapecheck.evaluate.probes.recorder import Recorder
 
 STEP = "__shapecheck_step__"
 
-Kind = Literal["assert", "expression", "raises"]
+Kind = Literal["assert", "shapes", "expression", "raises"]
 
 # In words that all ways to write a name have in common: numpy's are `assert_raises` and `assert_warns`.
 _EXPECTING = re.compile(
@@ -59,13 +59,15 @@ class Steps:
     ) -> None:
         self.recorder, self._kind_of, self._checkpoint = recorder, kind_of, checkpoint
         self.abstract = False  # a test for real steps over nothing
+        self.trusts_shapes = True  # an assertion about shapes alone, which fails, is taken for what it says
+        self._passed = False  # some statement was passed over: what it was to change is not changed
         self._expecting: list[bool] = []  # of each block around, whether it expects an error
         # Of each `try` around, how many calls there were before, and what takes back what else is noted of later ones.
         self._attempts: list[tuple[int, Callable[[], None]]] = []
 
-    def reset(self, *, abstract: bool) -> None:
+    def reset(self, *, abstract: bool, trusts_shapes: bool = True) -> None:
         """A test begins."""
-        self.abstract = abstract
+        self.abstract, self.trusts_shapes, self._passed = abstract, trusts_shapes, False
         self._expecting, self._attempts = [], []
         self.recorder.active = True
 
@@ -74,6 +76,7 @@ class Steps:
         error = sys.exc_info()[1]
         passed = self.abstract and error is not None and self._is_ours(kind, error)
         if passed and error is not None:
+            self._passed |= kind != "raises"
             self.recorder.interrupt(error)
         return passed
 
@@ -84,8 +87,10 @@ class Steps:
             return expecting and (type(error).__name__ == "Failed" or self._asks_for_values(error))
         if not isinstance(error, Exception) or self._kind_of(error) == BUG:
             return False
+        if kind == "shapes" and isinstance(error, AssertionError) and self.trusts_shapes and not self._passed:
+            return False
         # Other errors of an assertion come from looking into what is abstract; but shapes are what we are after.
-        return self._asks_for_values(error) or (kind == "assert" and self._kind_of(error) != "shape")
+        return self._asks_for_values(error) or (kind in ("assert", "shapes") and self._kind_of(error) != "shape")
 
     def _asks_for_values(self, error: BaseException) -> bool:
         return isinstance(error, AssertionError) or self._kind_of(error) == "value"
@@ -170,7 +175,8 @@ class _Wrapper(ast.NodeTransformer):
 
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:
         """An assertion may look at values."""
-        return _wrap_statement(node, "assert") if self.depth else node
+        kind: Kind = "shapes" if _is_about_shapes(node.test) else "assert"
+        return _wrap_statement(node, kind) if self.depth else node
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt:
         """So may a statement that is there for its effect alone."""
@@ -182,7 +188,8 @@ class _Wrapper(ast.NodeTransformer):
         if isinstance(node.value, ast.Call) and _name(node.value).startswith("__shapecheck"):
             return node
         asserts = isinstance(node.value, ast.Call) and _name(node.value).rpartition(".")[2].startswith("assert")
-        return _wrap_statement(node, "assert" if asserts else "expression")
+        kind: Kind = "shapes" if asserts and _is_about_shapes(node.value) else "assert" if asserts else "expression"
+        return _wrap_statement(node, kind)
 
     def visit_With(self, node: ast.With) -> ast.stmt:
         """`with pytest.raises(...)`."""
@@ -229,6 +236,17 @@ def _copy_position(made: ast.stmt, node: ast.stmt) -> ast.stmt:
 def _call(method: str, *arguments: Kind | bool | ast.expr) -> ast.Call:
     function = ast.Attribute(ast.Name(STEP, ast.Load()), method, ast.Load())
     return ast.Call(function, [a if isinstance(a, ast.expr) else ast.Constant(a) for a in arguments], [])
+
+
+def _is_about_shapes(asserted: ast.expr) -> bool:
+    """Whether an assertion looks at nothing but shapes: `x.shape == (n, 3)`, `assert_shape(x, (n, 3))`."""
+    if isinstance(asserted, ast.Call):
+        if _name(asserted).rpartition(".")[2] in ("assert_shape", "assert_rank"):
+            return True
+        compared = asserted.args[:2]
+    else:
+        compared = [asserted.left, *asserted.comparators] if isinstance(asserted, ast.Compare) else []
+    return any(isinstance(each, ast.Attribute) and each.attr == "shape" for each in compared)
 
 
 def _expects(call: ast.Call) -> bool:

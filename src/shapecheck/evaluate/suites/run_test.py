@@ -17,7 +17,7 @@ from shapecheck.evaluate.own_errors import is_own, message_of, raise_own
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.tolerate_concrete import Steps
 from shapecheck.evaluate.probes.user_caches import forget
-from shapecheck.model import Evaluation, Failure
+from shapecheck.model import Call, Evaluation, Failure
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,14 +41,9 @@ class TestRunner:
 
     def run_item(self, item: pytest.Item, path: str, line: int) -> TestOutcome:
         """Evaluate a test abstractly; where that ends in a shape error, run it for real to see whether it is one."""
-        self.recorder.begin()
-        forget()
-        self.steps.reset(abstract=True)
-        error = self._abstractly(item)
-        failure = self._failure(error) if error is not None else None
-        if error is not None:
-            self.recorder.interrupt(error)
-        calls = self.recorder.finish()
+        error, failure, calls = self._evaluate(item, trusts_shapes=True)
+        if isinstance(error, AssertionError) and failure is not None and not self._fails_for_real(item, failure):
+            error, failure, calls = self._evaluate(item, trusts_shapes=False)  # what is abstract may have misled it
         skipped = error is not None and _is_skip(error)
         if error is not None and skipped and not calls:
             return TestOutcome("skipped", steady(message_of(error)) or "skipped")
@@ -68,6 +63,19 @@ class TestRunner:
             failure=failure,
         )
         return TestOutcome("skipped" if skipped else status, reason, evaluation)
+
+    def _evaluate(
+        self, item: pytest.Item, *, trusts_shapes: bool
+    ) -> tuple[BaseException | None, Failure | None, tuple[Call, ...]]:
+        """What ended a test early, evaluated abstractly, and the calls that it came to."""
+        self.recorder.begin()
+        forget()
+        self.steps.reset(abstract=True, trusts_shapes=trusts_shapes)
+        error = self._abstractly(item)
+        failure = self._failure(error) if error is not None else None
+        if error is not None:
+            self.recorder.interrupt(error)
+        return error, failure, self.recorder.finish()
 
     def _failure(self, error: BaseException) -> Failure:
         if isinstance(error, TimeLimitError):
@@ -89,7 +97,7 @@ class TestRunner:
         return self._run_guarded(item, lambda: jax.eval_shape(body), found)
 
     def _fails_for_real(self, item: pytest.Item, failure: Failure) -> bool:
-        """Run the test once as pytest would; whether it ends in a shape error on the same line."""
+        """Run the test once as pytest would; whether it ends on the same line, in a shape error or an assertion."""
         if item.get_closest_marker("xfail") is not None:
             return False
         self.steps.reset(abstract=False)
@@ -100,7 +108,8 @@ class TestRunner:
         if error is None or isinstance(error, TimeLimitError):
             return False
         real = explain(error, self.recorder)
-        return real.kind == "shape" and real.frame == failure.frame
+        is_alike = isinstance(error, AssertionError) or real.kind == "shape"
+        return is_alike and real.kind == failure.kind and real.frame == failure.frame
 
     def _run_guarded(
         self, item: pytest.Item, run: Callable[[], object], found: list[BaseException]
