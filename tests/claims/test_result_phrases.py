@@ -212,3 +212,28 @@ LEFT_SIDES = {
 @pytest.mark.parametrize(("code", "expected"), LEFT_SIDES.values(), ids=LEFT_SIDES.keys())
 def test_an_arrow_behind_a_statement_tells_what_it_changes(code: str, expected: list[str], described) -> None:
     assert described(f"def f(a):\n    x = h(a)\n    {code}\n") == expected
+
+
+def test_the_word_for_an_array_directly_in_front_of_its_axes(described) -> None:
+    source = '''
+        def f(mean, var):
+            """Predict.
+
+            Args:
+                mean (ndarray(n_state)): Mean.
+                var (ndarray(n_state, n_state)): Variance.
+
+            Returns:
+                (tuple):
+                - **mean_pred** (ndarray(n_state)): Predicted mean.
+                - **var_pred** (ndarray(n_state, n_state)): Predicted variance.
+            """
+            return g(mean), h(var)
+    '''
+    vector, matrix = "[n_state]", "[n_state n_state]"
+    assert described(source) == [
+        f"{vector}: param mean",
+        f"{matrix}: param var",
+        f"{vector} .0: return",
+        f"{matrix} .1: return",
+    ]

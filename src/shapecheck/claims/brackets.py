@@ -24,6 +24,9 @@ from shapecheck.shapes import (
 MAX_TEXT = 2000  # a longer comment is no shape
 _DEPTH = 3  # how many brackets around a shape are looked through
 _PAIRS = {")": "(", "]": "["}
+# What may stand directly in front of a round bracket that is a shape: `shape(n,)`, `x (ndarray(n, m))`.
+_SHAPED = frozenset({"shape", "Shape", "shaped", "Shaped", "SHAPE"})
+_ARRAYS = frozenset({"ndarray", "Array", "Tensor"})
 _WORD_BEFORE = re.compile(r"[A-Za-z]\w*+$")
 _JAXTYPING_ARGUMENT = re.compile(r"""\s*[\w.]*\s*,?\s*(?:"([^"]*)"|'([^']*)')\s*""")
 # The first and last name differ in an index only: `dim_1, ..., dim_N` is any number of dims.
@@ -58,6 +61,7 @@ class Bracket:
     readings: tuple[Spec, ...] = ()  # what else it may mean
     ambiguous: bool = False  # it may also be no list of dims at all
     bare: bool = False  # no bracket at all: `n x d`, `n-by-2`
+    of_array: bool = False  # what it is of stands directly in front: `ndarray(n, m)`
 
     @property
     def is_list(self) -> bool:
@@ -144,7 +148,8 @@ def _read_bracket(text: str, group: _BracketGroup) -> Bracket | bool:
         return False
     before = text[max(group.start - 40, 0) : group.start]
     word = _WORD_BEFORE.search(before)
-    if word is not None and not (word.group().lower() in {"shape", "shaped"} and not square):
+    is_of_array = word is not None and word.group() in _ARRAYS and not square
+    if word is not None and not (word.group() in _SHAPED and not square) and not is_of_array:
         typed = _read_jaxtyping(text, group, word.group()) if square else None
         if typed is not None:
             return typed
@@ -179,7 +184,8 @@ def _read_bracket(text: str, group: _BracketGroup) -> Bracket | bool:
         dtype=dtype,
         tree=tree,
         spaced=spaced,
-        trailing_comma=inside.rstrip().endswith(","),
+        trailing_comma=inside.rstrip().endswith(",") or is_of_array,
+        of_array=is_of_array,
         negative=re.search(r"(?:^|,)\s*[-−]\s*\d", inside) is not None,
         readings=reading.others,
         ambiguous=reading.ambiguous,

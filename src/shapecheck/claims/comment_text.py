@@ -185,7 +185,7 @@ class _Open:
         brackets = [item.bracket for item in self.items]
         if len(brackets) == 1 and not brackets[0].dtype:
             brackets[0] = replace(brackets[0], dtype=_dtype_behind(tail))
-        marked = self.lead.marked or is_marked_behind(tail)
+        marked = self.lead.marked or is_marked_behind(tail) or any(each.of_array for each in brackets)
         segment = Segment(
             shapes=tuple(brackets),
             labels=() if article else self.lead.labels,
