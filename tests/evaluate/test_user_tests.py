@@ -234,6 +234,31 @@ class Unit(unittest.TestCase):
 """,
         {"ok": 4},
     ),
+    "made_to_be_refused": Case(
+        """
+from dataclasses import dataclass
+
+@dataclass
+class Mesh:
+    ends: jax.Array  # (2, edges)
+    weight: jax.Array  # (edges, width)
+
+def pack(mesh):
+    if mesh.weight.shape[0] != mesh.ends.shape[1]:
+        raise RuntimeError("rows")
+    return mesh.weight.sum(0)
+""",
+        """
+def test_good():
+    m.pack(m.Mesh(jnp.zeros((2, 5)), jnp.ones((5, 3))))
+
+def test_rows():
+    bad = m.Mesh(jnp.zeros((2, 2)), jnp.ones((3, 1)))
+    with pytest.raises(RuntimeError, match="rows"):
+        m.pack(bad)
+""",
+        {"ok": 2},
+    ),
     "expecting": Case(
         probes(
             "after_raises after_assert after_parameter after_warning handled_well after_suppress",

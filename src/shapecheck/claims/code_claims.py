@@ -6,6 +6,7 @@ Such a line is checked by Python as well, but only where the program comes by, a
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ from shapecheck.syntax.source_text import SourceText
 _INNER = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 # What compares its first two arguments and raises where they differ: unittest's, and NumPy's.
 _ASSERT_EQUAL = frozenset({"assertEqual", "assertTupleEqual", "assertSequenceEqual", "assert_equal"})
+_EXPECTED_TO_FAIL = re.compile(r"xfail|skip|expectedFailure")
 _UNKNOWN = "?"
 _LONGEST_NAME = 40
 
@@ -85,6 +87,8 @@ class CodeClaimReader:
         """Whether a function is a test, or takes nothing, as `main`: then its numbers are those of every run."""
         node = self.tables.nodes[scope]
         if isinstance(node, Function):
+            if any(_EXPECTED_TO_FAIL.search(ast.unparse(each)) for each in node.decorator_list):
+                return False
             return node.name.startswith("test") or not {*self.tables.scopes[scope].parameters} - {"self", "cls"}
         return isinstance(node, ast.Module)
 

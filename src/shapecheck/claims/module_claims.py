@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -175,7 +176,7 @@ def _read_tree(source: SourceText, around: NotebookContext, neighbours: Neighbou
 def _with_variables(tables: Tables, used: set[str], paths: PathReader) -> Iterator[Scope]:
     """The scopes, with what is to be known of their variables that claims use, or that choose a path."""
     sizes = own_sizes(tables)
-    classes = {scope.qualname: scope.index for scope in tables.scopes if scope.kind == "class" and scope.parent == 0}
+    records = _record_types(tables)
     for scope, node in zip(tables.scopes, tables.nodes, strict=True):
         own = tuple(sorted(sizes.get(scope.index, set()) & used)) if isinstance(node, Function) else ()
         changing = rebound(node) if isinstance(node, Function) else ()
@@ -186,17 +187,37 @@ def _with_variables(tables: Tables, used: set[str], paths: PathReader) -> Iterat
             rebound=changing,
             sizes=own,
             switches=paths.switches(scope.index),
-            records=tuple(_record_types(node, classes)) if isinstance(node, Function) else (),
+            records=tuple(
+                dict.fromkeys(each for name in scope.parameters for each in records[scope.index].get(name, ()))
+            ),
             reassigned=tuple(name for name in scope.parameters if tables.assignments(scope.index, name)),
         )
 
 
-def _record_types(node: Function, classes: Mapping[str, int]) -> Iterator[int]:
-    """The classes that the annotations of a function's parameters name."""
-    annotations = (each.annotation for each in arguments(node) if each.annotation is not None)
-    names = (part for each in annotations for part in ast.walk(each))
-    called = (part.value if isinstance(part, ast.Constant) else getattr(part, "id", None) for part in names)
-    yield from dict.fromkeys(classes[name] for name in called if isinstance(name, str) and name in classes)
+def _record_types(tables: Tables) -> Mapping[int, Mapping[str, tuple[int, ...]]]:
+    """For each scope the classes of the file that its parameters are, as their annotations say.
+
+    What has none is of the class that all others of its name have.
+    """
+    classes = {scope.qualname: scope.index for scope in tables.scopes if scope.kind == "class" and scope.parent == 0}
+    found: defaultdict[int, dict[str, tuple[int, ...]]] = defaultdict(dict)
+    by_name: defaultdict[str, set[tuple[int, ...]]] = defaultdict(set)
+    open_ones: list[tuple[int, str]] = []
+    for scope, node in enumerate(tables.nodes if classes else ()):
+        for each in arguments(node) if isinstance(node, Function) else ():
+            if each.annotation is None:
+                open_ones.append((scope, each.arg))
+                continue
+            parts = (part for part in ast.walk(each.annotation))
+            called = (part.value if isinstance(part, ast.Constant) else getattr(part, "id", None) for part in parts)
+            types = tuple(classes[name] for name in called if isinstance(name, str) and name in classes)
+            by_name[each.arg].add(types)
+            if types:
+                found[scope][each.arg] = types
+    for scope, name in open_ones:
+        if len(by_name[name]) == 1:
+            found[scope][name] = next(iter(by_name[name]))
+    return found
 
 
 def claims_json(modules: Sequence[Module]) -> dict[str, object]:

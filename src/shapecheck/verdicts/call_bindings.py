@@ -62,7 +62,8 @@ class CallReader:
         self.means_arguments = False  # comments that may be about an argument are
         self.left_out = 0  # leading axes that comments leave out alike
         self.made_of: Set[int] = frozenset()  # claims of parameters whose arguments were made as they say
-        self.of_records: Mapping[str, BoundSize] = {}  # names in the fields of what arguments are
+        self.of_records: Mapping[str, tuple[BoundSize, Size]] = {}  # names in the fields of what arguments are
+        self.numbers_of_records: Set[Size] = frozenset()  # and the numbers there
         self._bound_by_result: dict[str, tuple[int, ArrayValue]] = {}  # the claim, and the value
         self.vague: frozenset[tuple[str, ...]] = frozenset()
         self.fresh_origins: dict[str, BoundSize] = {}
@@ -304,12 +305,11 @@ class CallReader:
         every = set().union(*found.values())
         return is_square and len(found) > 1 and len(every) == 1 and every.isdisjoint(sizes)
 
-    def fresh_names(self) -> Iterator[BoundSize]:
-        """What the names mean that comments alone bind."""
-        for name in self.fresh:
-            origin = self.fresh_origins.get(name)
-            if origin is not None:
-                yield origin
+    def fresh_names(self) -> Iterator[tuple[str, BoundSize, Size]]:
+        """The names that comments alone bind, where that came from, and their sizes."""
+        for name, size in self.fresh.items():
+            if (origin := self.fresh_origins.get(name)) is not None:
+                yield name, origin, size
 
     def axes_of(self, claim: Claim) -> Iterator[tuple[str, str, bool]]:
         """The dims of a claim that holds, names and what is computed of them, and the sizes that they had.

@@ -13,7 +13,9 @@ from shapecheck.model.assumption import AS_CLAIMED
 from shapecheck.shapes import (
     Bindings,
     EvaluationError,
+    FixedDim,
     NamedDim,
+    Size,
     Spec,
     SymbolicDim,
     UndefinedSizeError,
@@ -113,7 +115,7 @@ def _read_results(modules: Mapping[str, Module], evaluation: Evaluation, samples
         readers[call.number] = reader
         if not evaluation.refused:
             reader.made_of = _made_of_themselves(reader, evaluation)
-        reader.of_records = _names_of_records(reader, readers)
+        _follow_fields(reader, readers)
         outcomes = read_call(reader)
         for index in [i for i in outcomes.bad if not _binds_override(reader, i, evaluation)]:
             del outcomes.bad[index]
@@ -417,15 +419,23 @@ def _outer(readers: Mapping[int, CallReader], call: Call) -> CallReader | None:
     return readers.get(call.parent) if call.parent is not None else None
 
 
-def _names_of_records(reader: CallReader, readers: Mapping[int, CallReader]) -> Mapping[str, BoundSize]:
-    """The names in the fields of the classes of a call's arguments, where all their instances agree on the sizes."""
-    scope = reader.module.scopes[reader.call.scope]
-    found: dict[str, set[BoundSize]] = defaultdict(set)
-    for other in readers.values() if scope.records else ():
-        if other.module is reader.module and other.call.scope in scope.records:
-            for bound in other.fresh_names():
-                found[bound.name].add(bound)
-    return {name: next(iter(sizes)) for name, sizes in found.items() if len({each.size for each in sizes}) == 1}
+def _follow_fields(reader: CallReader, readers: Mapping[int, CallReader]) -> None:
+    """Tell a call the names in the fields of the classes of its arguments, where all their instances agree on them."""
+    module = reader.module
+    records = module.scopes[reader.call.scope].records
+    found: dict[str, dict[Size, BoundSize]] = defaultdict(dict)
+    for other in readers.values() if records else ():
+        if other.module is module and other.call.scope in records:
+            for name, origin, size in other.fresh_names():
+                found[name].setdefault(size, origin)
+    reader.of_records = {
+        name: (origin, size) for name, by in found.items() if len(by) == 1 for size, origin in by.items()
+    }
+    fields = [
+        claim for claim in module.claims if claim.scope in records and module.sites[claim.sites[0]].kind == "field"
+    ]
+    numbers = {dim.size for claim in fields for dim in parse_spec(claim.spec).dims if isinstance(dim, FixedDim)}
+    reader.numbers_of_records = {(number,) * reader.samples.count for number in numbers}
 
 
 def _collect(reader: CallReader, outcomes: ClaimOutcomes, results: dict[ClaimKey, Result]) -> None:

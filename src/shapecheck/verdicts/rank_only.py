@@ -65,7 +65,7 @@ def _is_known(reader: CallReader, claim: Claim, name: str) -> bool:
     if reader.outer_lookup(name) is not None:
         return True
     of_record = reader.of_records.get(name)
-    if of_record is not None and bound == reader.samples.size(of_record.size):
+    if of_record is not None and bound == of_record[1]:
         return True
     seen = (o for s in claim.sites for o in reader.seen.get(s, ()))
     sizes = (reader.samples.size(named.size) for o in seen for named in o.names if named.name == name)

@@ -59,15 +59,23 @@ def vote(reader: CallReader, claims: Mapping[int, Claim], dropped: int) -> dict[
 
 
 def _follow_records(reader: CallReader, ballots: list[tuple[Claim, bool, dict[str, Size]]]) -> None:
-    """A name that one comment alone has means what it does in the fields of an argument's class: `obs.uv  # [M, 2]`."""
-    voters: dict[str, list[Claim]] = defaultdict(list)
+    """A name that one comment alone has means what it does in the fields of an argument's class: `obs.uv  # [M, 2]`.
+
+    Unless it is a size of its own there: a part of the records, say, of which there may be fewer. Only a size that goes
+    by another name in sight, or is a number of the fields, has been mixed up.
+    """
+    voters: dict[str, list[tuple[Claim, Size]]] = defaultdict(list)
     for claim, _, names in ballots:
-        for name in names:
-            voters[name].append(claim)
-    for name, origin in reader.of_records.items():
-        by_itself = all(reader.module.sites[each.sites[0]].kind != "param" for each in voters[name])
-        size = reader.samples.size(origin.size)
-        if len(voters[name]) <= 1 and by_itself and size is not None and reader.outer_lookup(name) is None:
+        for name, size in names.items():
+            voters[name].append((claim, size))
+    known = {**reader.memo.single, **reader.fresh}
+    known.update((name, size) for name, (_, size) in reader.of_records.items())
+    for name, (origin, size) in reader.of_records.items():
+        by_itself = all(reader.module.sites[claim.sites[0]].kind != "param" for claim, _ in voters[name])
+        if len(voters[name]) > 1 or not by_itself or reader.outer_lookup(name) is not None:
+            continue
+        others = {other for each, other in known.items() if each != name} | reader.numbers_of_records
+        if all(own == size or own in others for _, own in voters[name]):
             reader.fresh[name] = size
             reader.fresh_origins[name] = origin
 

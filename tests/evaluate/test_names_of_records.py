@@ -1,0 +1,176 @@
+"""Names in the fields of an argument's class bind comments of the function that takes it; what else arguments are."""
+
+from __future__ import annotations
+
+import pytest
+
+HEAD = """
+from __future__ import annotations
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+"""
+
+CASES = {
+    "records.py": """
+@jax.tree_util.register_dataclass
+@dataclass
+class Obs:
+    uv: jax.Array  # (M, 2)
+    weight: jax.Array  # (M,)
+
+def residuals(obs: Obs):
+    return obs.uv * obs.weight[:, None]  # (M, 2)
+
+def cost(obs: Obs):
+    e = residuals(obs)
+    return jnp.sum(e**2, axis=0)  # (M,)  ~SC201
+
+def namesake(obs):
+    e = residuals(obs)
+    return jnp.sum(e**2, axis=0)  # (M,)  ~SC201
+
+def right(obs: Obs):
+    e = residuals(obs)
+    return jnp.sum(e**2, axis=-1)  # (M,)
+
+def own_meaning(obs: Obs):
+    x = jnp.zeros((7, 3)) + obs.uv.sum()  # (M, 3)
+    return x.sum(1)  # (M,)
+""",
+    # What two instances have in different sizes means nothing in the function that takes both.
+    "two.py": """
+class Set(NamedTuple):
+    points: jax.Array  # (N, 3)
+
+def thin(s: Set):
+    # s.points: (N, 3)
+    return Set(s.points[::2])
+
+def both(s: Set):
+    t = thin(s)
+    return t.points.sum(1)  # (N,)
+""",
+    # A parameter that is given another value: comments below may mean that one.
+    "reassigned.py": '''
+def attend(feats, links, loops=False):
+    """Attend.
+
+    Args:
+        feats: [num_nodes, width]
+        links: [2, num_edges]
+    """
+    if loops:
+        own = jnp.arange(feats.shape[0])
+        links = jnp.concatenate([links, jnp.stack([own, own])], axis=1)
+    a = feats[links[0]]  # [num_edges, width]
+    b = feats[links[1]]  # [num_edges, width]
+    return (a * b).sum(-1)  # [num_edges]
+
+def use():
+    return attend(jnp.ones((4, 8)), jnp.zeros((2, 5), int), loops=True)
+''',
+    # An axis is split into as many parts as another array has items: any that divide it.
+    "parts.py": '''
+def dequantize(q, scale):
+    """(d_in, d_out), (groups, d_out) -> (d_in, d_out)"""
+    groups = scale.shape[0]
+    d_in, d_out = q.shape
+    return (q.reshape(groups, -1, d_out) * scale[:, None]).reshape(d_in, d_out)
+
+def wrong(q, scale):
+    # q: (d_in, d_out), scale: (groups, d_out)
+    groups = scale.shape[0]
+    d_in, d_out = q.shape
+    x = jnp.reshape(q, (groups, -1, d_out)) * scale[:, None]
+    return x.sum(1)  # (d_in, d_out)  ~SC201
+''',
+    # One name of an axis and of any axes: it is one axis.
+    "variadic.py": '''
+def mask(x, valid):
+    """
+    :param x: [*batch, L, width]
+    :param valid: [batch, L]
+    """
+    y = jnp.stack([x, x])  # [2, batch, L, width]
+    return y * valid[None, :, :, None]  # [batch, L, width]  ~SC201
+''',
+    # A number that an argument's claim writes, and an integer that was made up for the constructor.
+    "written.py": """
+class Text(eqx.Module):
+    places: Array
+    context: int = eqx.field(static=True)
+
+    def __init__(self, context: int, width: int, key: Array):
+        self.context = context
+        self.places = jax.random.normal(key, (context, width))
+
+    def encode(self, text: Int[Array, "77"]): ~unreached
+        x = self.places[text % 3]
+        return x + self.places ~SC302
+""",
+    # An instance of the class that a callable is said to give, and an integer that a docstring calls so.
+    "given.py": '''
+class Norm(eqx.Module):
+    scale: Float[Array, " dim"]
+
+    def __init__(self, dim: int):
+        self.scale = jnp.ones(dim)
+
+    def __call__(self, x: Float[Array, "h dim"]) -> Float[Array, "h dim"]:
+        return x * self.scale
+
+class Merge(eqx.Module):
+    weight: Float[Array, "twice dim"]
+    norm: Norm
+
+    def __init__(self, dim: int, make_norm: Callable[..., Norm], key: Array):
+        self.weight = jax.random.normal(key, (2 * dim, dim))
+        self.norm = make_norm(2 * dim)
+
+    def __call__(self, x: Float[Array, "h dim"]) -> Float[Array, "h 2*dim"]:
+        return self.norm(x @ self.weight.T)
+
+def dynamics(n, dt=1.0):
+    """
+    n: int
+    dt: float
+
+    Returns:
+        (2*n, 2*n + 1)  ~SC207
+    """
+    base = jax.scipy.linalg.block_diag(jnp.eye(n), jnp.eye(n))
+    return base * dt
+''',
+    # A dtype changes no shape: what makes one up does not excuse an error.
+    "dtypes.py": """
+def default_dtype():
+    return jnp.float32
+
+class Block(eqx.Module):
+    scale: Array
+
+    def __init__(self, dim: int, *, dtype: Any):
+        self.scale = jnp.ones((dim, 1), dtype=dtype)
+
+    def __call__(self, x: Float[Array, "c h w"]) -> Float[Array, "c h w"]: ~unreached
+        return x + self.scale * x ~SC305
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(check_folder):
+    return check_folder({name: HEAD + text for name, text in CASES.items()})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_known_of_arguments(folder, name: str) -> None:
+    case = folder.cases[name]
+    assert case.actual == case.expected
