@@ -69,6 +69,7 @@ class DraftedClaims:
                 yield from self._claim(comment, draft, shape, target, group=group)
         elif len(shapes) == 1 and (row := _place_in_row(comment, draft)) is not None:
             place, values = row
+            draft = replace(draft, sure=not segment.hedged)
             if target.elements:
                 yield from self._claim(comment, draft, shapes[0], target.elements[place])
             else:
@@ -135,16 +136,28 @@ _ROW = re.compile(rf"\W*?(?P<before>(?:{_OPEN_SLOT}\s*,\s*)*)$")
 _ROW_GOES_ON = re.compile(rf"(?:\s*,\s*{_OPEN_SLOT})*\s*$")
 
 
+_PLACES = {"first": 0, "1st": 0, "second": 1, "2nd": 1, "third": 2, "3rd": 2, "last": -1}
+# `second output is (n,)`
+_COUNTED = re.compile(
+    rf"\W*(?:the\s+)?(?P<place>{'|'.join(_PLACES)})\s+(?:output|result|value|return(?:ed)?(?:\s+value)?|element|entry|one)s?\s*"
+    r"(?:is|has|:|=)?\s*(?:of\s+)?(?:shape\s*)?[:=]?\s*$",
+    re.IGNORECASE,
+)
+
+
 def _place_in_row(comment: Comment, draft: ClaimDraft) -> tuple[int, int] | None:
     """Of which of how many values a comment tells that has a sign in place of each other one; None if it has not."""
     shape, text = draft.segment.shapes[0], comment.text[draft.offset :]
+    several = len(draft.target.elements) or len(value_row(draft.target.code))
+    if (counted := _COUNTED.match(text, 0, shape.start)) is not None:
+        place = _PLACES[counted["place"].lower()]
+        return (place % several, several) if several > 1 and place < several else None
     before, behind = _ROW.match(text[: shape.start]), _ROW_GOES_ON.match(text, shape.end)
     if before is None or behind is None:
         return None
     place = before["before"].count(",")
     values = place + 1 + behind.group().count(",")
-    elements = len(draft.target.elements) or len(value_row(draft.target.code))
-    return (place, values) if values == elements > 1 else None
+    return (place, values) if values == several > 1 else None
 
 
 def value_row(code: ast.AST) -> Sequence[ast.expr]:

@@ -19,7 +19,7 @@ from shapecheck.shapes import FixedDim, NamedDim, Spec
 from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments, last_name, single_targets, targets
 from shapecheck.syntax.source_text import SourceText
 
-_SUFFIX = re.compile(r"(?=.*[a-z].*_)[A-Za-z]\w*?_((?=\w*[A-Z])[A-Z][A-Za-z]{1,5})")
+_SUFFIX = re.compile(r"(?=.*[a-z].*_)[A-Za-z]\w*?_([A-Z][A-Za-z]{1,5}|[A-Z][A-Za-z]{1,4}\d)")
 _AXIS = r"(?:[A-Z][a-z]?\d?|\d{1,4})"
 _WITH_CROSSES = re.compile(rf"[A-Za-z]\w*?_((?=\w*[A-Z]){_AXIS}(?:x{_AXIS})+)")  # what is `conv_3x3` may be anything
 _PLAIN_ARRAYS = frozenset({"Array", "ndarray", "ArrayLike"})
@@ -86,8 +86,11 @@ class NameSuffixes:
                 tuple(FixedDim(int(axis)) if axis.isdigit() else NamedDim(axis) for axis in match[1].split("x"))
             )
         match = _SUFFIX.fullmatch(name)
-        is_shape = match is not None and self._letters.issuperset(match[1])
-        return Spec(tuple(map(NamedDim, match[1]))) if match is not None and is_shape else None
+        if match is None or not self._letters.issuperset(match[1].rstrip("0123456789")):
+            return None
+        if match[1][-1].isdigit() and not self._has_plain_ones:
+            return None  # a second one, perhaps
+        return Spec(tuple(FixedDim(int(each)) if each.isdigit() else NamedDim(each) for each in match[1]))
 
     @cached_property
     def _letters(self) -> frozenset[str]:
@@ -125,6 +128,12 @@ class NameSuffixes:
         names = {name for scope in self.tables.assigned.values() for name in scope}
         names.update(name for scope in self.tables.scopes for name in scope.parameters)
         return frozenset(name for name in names if _SUFFIX.fullmatch(name) or _WITH_CROSSES.fullmatch(name))
+
+    @cached_property
+    def _has_plain_ones(self) -> bool:
+        """Whether the file has names whose letters alone are dims."""
+        ends = [match[1] for name in self._suffixed_names if (match := _SUFFIX.fullmatch(name))]
+        return any(self._letters.issuperset(end) for end in ends)
 
     @cached_property
     def _is_custom(self) -> bool:
