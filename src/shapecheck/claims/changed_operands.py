@@ -46,6 +46,8 @@ def changed_variable(statement: ast.stmt, is_array: Callable[[str], bool]) -> li
         name = dotted_name(value)
         if name is not None and name.rpartition(".")[2] not in _TRANSPOSED:
             return steps[:-1] if is_array(name) else []
+        if isinstance(value, ast.Subscript) and isinstance(getattr(value.slice, "value", None), str):
+            return []  # an entry of something
         if isinstance(value, ast.Subscript | ast.Attribute):
             value = value.value
         elif not isinstance(value, ast.Call):

@@ -25,6 +25,7 @@ _WITH_CROSSES = re.compile(rf"[A-Za-z]\w*?_((?=\w*[A-Z]){_AXIS}(?:x{_AXIS})+)") 
 _PLAIN_ARRAYS = frozenset({"Array", "ndarray", "ArrayLike"})
 _EINSUM = re.compile(r"\s*[A-Za-z.]+(?:\s*,\s*[A-Za-z.]+)*\s*->\s*[A-Za-z.]*\s*")
 _EXPLAINED = re.compile(r"(?<![\w.])([A-Z]):?[ \t]*[:=]?[ \t]+[a-z]")
+_OUTERMOST = "BTNL"
 _JOINING = frozenset({"concatenate", "concat", "append", "hstack", "vstack", "pad", "insert", "delete"})
 _SEVERAL = 3  # names with such a suffix, from which on a file means them
 
@@ -113,11 +114,11 @@ class NameSuffixes:
         return found if len(found) >= _SEVERAL else set()
 
     def _shared_letters(self) -> set[str]:
-        """The capitals in suffixes of which several begin with one letter: `BL`, `BLF`, `BV`, each letter in two."""
+        """The capitals in suffixes of which several begin as shapes mostly do: `BL`, `BLF`, `BV`; each is in two."""
         ends = {match[1] for name in self._suffixed_names if (match := _SUFFIX.fullmatch(name)) and match[1].isupper()}
         first = Counter(end[0] for end in ends)
         counts = Counter(letter for end in ends for letter in {*end})
-        is_custom = max(first.values(), default=0) >= _SEVERAL
+        is_custom = max(first[letter] for letter in _OUTERMOST) >= _SEVERAL
         return {letter for letter, times in counts.items() if times > 1} if is_custom else set()
 
     @cached_property
