@@ -46,7 +46,7 @@ JudgePart = Callable[[Claim, Spec, SelectedArray, Sequence[NamedSize], Turn | No
 
 
 class ClaimDoubts:
-    """The doubts about claims of one call. `judge` holds a claim against an observation, `judge_part` against a part."""
+    """The doubts about claims of one call. `judge` holds a claim against an observation, `judge_part` a part of it."""
 
     def __init__(self, reader: CallReader, claims: Mapping[int, Claim], judge: Judge, judge_part: JudgePart) -> None:
         self.reader, self.claims = reader, claims

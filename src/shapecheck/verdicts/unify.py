@@ -48,36 +48,49 @@ def vote(reader: CallReader, claims: Mapping[int, Claim], dropped: int) -> dict[
         (claim, {n: s for n, s in names.items() if not (in_turn and n in afresh)}) for claim, in_turn, names in ballots
     ]
     left = [(claim, names) for claim, names in _without_ones(once) if names]
-    for claim, names in _agreed_ballots(left, {id(claims[index]) for index in reader.made_of if index in claims}):
+    given = {id(claims[index]) for index in reader.made_of if index in claims}
+    trusted = _trusted_records(reader, left, given)
+    for name, (origin, size) in trusted.items():
+        reader.fresh[name] = size
+        reader.fresh_origins[name] = origin
+    for claim, names in _agreed_ballots(left, given, {name: size for name, (_, size) in trusted.items()}):
         for name, size in names.items():
             if name not in reader.fresh:
                 source = f"{claim.notation} {claim.text}"
                 reader.fresh[name] = size
                 reader.fresh_origins[name] = BoundSize(name, reader.samples.text(size), source, claim.span.line)
-    _follow_records(reader, ballots)
     return {k: v.most_common(1)[0][0] for k, v in votes.items() if k[0] in afresh or k[0] not in reader.fresh}
 
 
-def _follow_records(reader: CallReader, ballots: list[tuple[Claim, bool, dict[str, Size]]]) -> None:
-    """A name that one comment alone has means what it does in the fields of an argument's class: `obs.uv  # [M, 2]`.
+def _trusted_records(
+    reader: CallReader, ballots: list[tuple[Claim, dict[str, Size]]], given: Set[int]
+) -> dict[str, tuple[BoundSize, Size]]:
+    """The names that mean what they do in the fields of an argument's class: `obs.uv.sum(1)  # [M]`.
 
-    Unless it is a size of its own there: a part of the records, say, of which there may be fewer. Only a size that goes
-    by another name in sight, or is a number of the fields, has been mixed up.
+    So it is where a comment agrees, or one alone has the name, unless it is a size of its own there: a part of the
+    records, say, of which there may be fewer. Only a size that goes by another name in sight, or is a number of the
+    fields, has been mixed up. What the arguments are made of is another matter.
     """
-    voters: dict[str, list[tuple[Claim, Size]]] = defaultdict(list)
-    for claim, _, names in ballots:
+    voters: dict[str, list[Size]] = defaultdict(list)
+    of_arguments: set[str] = set()
+    sizes: dict[str, set[Size]] = defaultdict(set)
+    for claim, names in ballots:
         for name, size in names.items():
-            voters[name].append((claim, size))
-    known = {**reader.memo.single, **reader.fresh}
-    known.update((name, size) for name, (_, size) in reader.of_records.items())
+            voters[name].append(size)
+            sizes[name].add(size)
+        if id(claim) in given or reader.module.sites[claim.sites[0]].kind == "param":
+            of_arguments.update(names)
+    for name, size in (*reader.memo.single.items(), *((n, s) for n, (_, s) in reader.of_records.items())):
+        sizes[name].add(size)
+    found = {}
     for name, (origin, size) in reader.of_records.items():
-        by_itself = all(reader.module.sites[claim.sites[0]].kind != "param" for claim, _ in voters[name])
-        if len(voters[name]) > 1 or not by_itself or reader.outer_lookup(name) is not None:
+        if name in of_arguments or reader.outer_lookup(name) is not None:
             continue
-        others = {other for each, other in known.items() if each != name} | reader.numbers_of_records
-        if all(own == size or own in others for _, own in voters[name]):
-            reader.fresh[name] = size
-            reader.fresh_origins[name] = origin
+        others = {other for each, own in sizes.items() if each != name for other in own} | reader.numbers_of_records
+        is_mixed_up = all(own == size or own in others for own in voters[name])
+        if is_mixed_up and (len(voters[name]) <= 1 or size in voters[name]):
+            found[name] = origin, size
+    return found
 
 
 def _without_ones(ballots: list[tuple[Claim, dict[str, Size]]]) -> list[tuple[Claim, dict[str, Size]]]:
@@ -162,14 +175,14 @@ def natural_site(reader: CallReader, claim: Claim) -> int:
 
 
 def _agreed_ballots(
-    ballots: list[tuple[Claim, dict[str, Size]]], made_of: Set[int]
+    ballots: list[tuple[Claim, dict[str, Size]]], made_of: Set[int], known: Mapping[str, Size]
 ) -> list[tuple[Claim, dict[str, Size]]]:
-    """The ballots that do not conflict: those of claims which arguments were made of come first.
+    """The ballots that do not conflict with what is `known`: those of claims which arguments were made of come first.
 
     In such a call their names mean what the arguments have, however many comments further on say otherwise.
     """
     given = _drop_conflicts([ballot for ballot in ballots if id(ballot[0]) in made_of])
-    sizes = {name: size for _, names in given for name, size in names.items()}
+    sizes = {**known, **{name: size for _, names in given for name, size in names.items()}}
     others = (ballot for ballot in ballots if id(ballot[0]) not in made_of)
     fitting = [(c, names) for c, names in others if all(sizes.get(name, size) == size for name, size in names.items())]
     return given + _drop_conflicts(fitting)
