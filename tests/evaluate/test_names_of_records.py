@@ -44,6 +44,22 @@ def own_meaning(obs: Obs):
     x = jnp.zeros((7, 3)) + obs.uv.sum()  # (M, 3)
     return x.sum(1)  # (M,)
 """,
+    # The fields have a say beside the comments, and beside the annotation of the result.
+    "votes.py": """
+class Hooks(NamedTuple):
+    z: Float[Array, "layer pos head d_head"]
+    out: Float[Array, "layer head d_head d_model"]
+
+def score(cache: Hooks) -> Float[Array, "layer head"]: ~SC203
+    d = jnp.diagonal(cache.out, axis1=-2, axis2=-1)  # (layer, head, n_diag)
+    return d.mean(0)
+
+def attribution(cache: Hooks, dirn):
+    # dirn: [d_model]
+    contrib = jnp.einsum("lphd,lhdm->lphm", cache.z, cache.out)  # [layer, pos, head, d_model]
+    last = contrib[:, :, -1]  # [layer, head, d_model]  ~SC201
+    return last @ dirn  # [layer, head]  ~SC201
+""",
     # What two instances have in different sizes means nothing in the function that takes both.
     "two.py": """
 class Set(NamedTuple):

@@ -86,19 +86,22 @@ def _with_one_meaning(
 def _with_wrong_result(reader: CallReader, claims: Mapping[int, Claim], first: ClaimOutcomes) -> ClaimOutcomes:
     """The outcomes if the annotation of the result is what is wrong about a name that it alone binds.
 
-    So it is where several comments which it makes false agree on another size.
+    So it is where several comments which it makes false agree on another size, or one and the fields of an argument.
     """
-    for name in reader.names_of_result():
-        users = {index for index, claim in claims.items() if name in parse_spec(claim.spec).names()}
+    names = reader.names_of_result()
+    for together in (*((name,) for name in names), tuple(name for name in names if name in reader.of_records)):
+        users = {index for index, claim in claims.items() if not {*together}.isdisjoint(parse_spec(claim.spec).names())}
         accused = sorted(users & first.bad.keys())
-        if len(accused) < _AGREEING:
+        least = 1 if together and all(name in reader.of_records for name in together) else _AGREEING
+        if len(accused) < least:
             continue
         bound = reader.memo, reader.fresh, reader.fresh_origins
-        reader.memo, reader.fresh, reader.fresh_origins = reader.memo.without([name]), {}, {}
+        reader.memo, reader.fresh, reader.fresh_origins = reader.memo.without(together), {}, {}
         again = CommentJudge(reader, claims, 0).judge_claims()
         claim = claims[accused[0]]
-        size = next((size for each, size, _ in reader.axes_of(claim) if each == name), None)
-        if size is not None and again.good.issuperset(accused) and users.isdisjoint(again.bad):
+        meant = next(((name, size) for name, size, _ in reader.axes_of(claim) if name in together), None)
+        if meant is not None and again.good.issuperset(accused) and users.isdisjoint(again.bad):
+            name, size = meant
             reader.blame_result(name, BoundSize(name, size, f"{claim.notation} {claim.text}", claim.span.line))
             return again
         reader.memo, reader.fresh, reader.fresh_origins = bound
