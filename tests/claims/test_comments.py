@@ -90,6 +90,7 @@ SHAPES = {
 }
 
 READINGS = {
+    "(n, 1, ..., 1)": ["n 1 1", "n 1:", "n"],
     # axes that may be left out
     "[(batch,) mul]": ["batch mul", "mul"],
     "([b], t, [q], c)": ["b t q c", "b t c", "t q c", "t c"],

@@ -120,6 +120,8 @@ def _with_repeats(dims: tuple[Dim, ...]) -> Iterator[tuple[Dim, ...]]:
                 first -= 1
             yield (*dims[:index], *dims[index + 1 :])
             yield (*dims[:first], RepeatedDim(before), *dims[index + 2 :])
+            if before == FixedDim(1):  # as many as it takes to broadcast, perhaps none
+                yield (*dims[:first], *dims[index + 2 :])
             return
     yield dims
 
