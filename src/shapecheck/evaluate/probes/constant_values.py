@@ -145,20 +145,23 @@ def _is_known(value: Any, depth: int) -> bool:
     )
 
 
-def eval_shape(function: Callable[..., Any], *args: object) -> Any:
-    """As `jax.eval_shape`, with the values of constants where Python asks for them."""
+def eval_shape(function: Callable[..., Any], *args: object, of_sizes: bool = False) -> Any:
+    """As `jax.eval_shape`, with the values of constants where Python asks for them; or those alone that may be sizes.
+
+    In a test all is constant, and nobody wants its model to be run: but `jnp.arange(n)` needs one whole number.
+    """
 
     def call(*given: object) -> object:
         trace = innermost_trace()
-        with _give_values(ConstantValues(trace), type(trace)):
+        with _give_values(ConstantValues(trace), type(trace), of_sizes=of_sizes):
             return function(*given)
 
     return jax.eval_shape(call, *args)
 
 
 @contextlib.contextmanager
-def _give_values(constants: ConstantValues, trace_class: type) -> Iterator[None]:
-    """Meanwhile tracers of constants have their values, as concrete arrays do."""
+def _give_values(constants: ConstantValues, trace_class: type, *, of_sizes: bool) -> Iterator[None]:
+    """Meanwhile tracers of constants, or those `of_sizes`, have their values, as concrete arrays do."""
     tracer_class: type = jax.core.Tracer
     changes: list[tuple[type, str, object]] = []
     leave_out_of_sources(__file__)
@@ -176,7 +179,8 @@ def _give_values(constants: ConstantValues, trace_class: type) -> Iterator[None]
 
     @functools.wraps(known)
     def value_of(self: object) -> object:
-        value = constants.value(self) if needs_value(sys._getframe(1)) else None
+        is_wanted = (not of_sizes or _may_be_size(self)) and needs_value(sys._getframe(1))
+        value = constants.value(self) if is_wanted else None
         return value if value is not None else known(self)
 
     def with_value(name: str, convert: Callable[..., object]) -> Callable[..., object]:
@@ -191,14 +195,20 @@ def _give_values(constants: ConstantValues, trace_class: type) -> Iterator[None]
         return method
 
     changes += [(trace_class, "process_primitive", process_and_note), (tracer_class, "to_concrete_value", value_of)]
+    conversions = () if of_sizes else _CONVERSIONS
     changes += [
-        (tracer_class, name, with_value(name, convert)) for name, convert in _CONVERSIONS if name in vars(tracer_class)
+        (tracer_class, name, with_value(name, convert)) for name, convert in conversions if name in vars(tracer_class)
     ]
     with contextlib.ExitStack() as stack:
         for cls, name, value in changes:
             # monkeypatch: JAX keeps no values of what it traces
             stack.enter_context(patch_attribute(cls, name, value))
         yield
+
+
+def _may_be_size(tracer: Any) -> bool:
+    """Whether a tracer is one whole number."""
+    return tracer.shape == () and np.issubdtype(tracer.dtype, np.integer)
 
 
 _CONVERSIONS: Sequence[tuple[str, Callable[..., object]]] = (

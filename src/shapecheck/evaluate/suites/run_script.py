@@ -10,14 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Literal
 
-import jax
-
 from shapecheck.evaluate.inputs.project.user_examples import ExampleError
 from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, explain
 from shapecheck.evaluate.limits import TimeLimitError, time_limit
 from shapecheck.evaluate.own_errors import HANDLE, is_own
 from shapecheck.evaluate.playground import playground
 from shapecheck.evaluate.probes.ast_probes import instrument
+from shapecheck.evaluate.probes.constant_values import eval_shape
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
 from shapecheck.evaluate.probes.recorder import Recorder
@@ -86,7 +85,7 @@ def _run_guarded(run: Callable[[], None], argv: Sequence[str], limit: float) -> 
     folder = os.path.dirname(os.path.abspath(argv[0]))
     try:
         with as_program(argv, limit, [folder], first_path=os.path.dirname(argv[0])):
-            jax.eval_shape(run)
+            eval_shape(run, of_sizes=True)
     except SystemExit as error:
         return None if error.code in (None, 0) else error
     except BaseException as error:  # scripts may raise anything

@@ -26,6 +26,7 @@ from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, ex
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.own_errors import HANDLE, is_own
 from shapecheck.evaluate.probes.ast_probes import OUTERMOST, instrument
+from shapecheck.evaluate.probes.constant_values import eval_shape
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
 from shapecheck.evaluate.probes.recorder import OpenCall, Recorder
@@ -81,7 +82,7 @@ class SnippetRunner:
         self.steps.reset(abstract=True)
         try:
             with self._surroundings(snippet), self._variables(snippet) as variables:
-                jax.eval_shape(lambda: self._run_blocks(snippet, variables, outcome))
+                eval_shape(lambda: self._run_blocks(snippet, variables, outcome), of_sizes=True)
         except TimeLimitError:
             outcome.reason = f"it took longer than {self.limit:g} s (--test-timeout)"
         except SystemExit as error:

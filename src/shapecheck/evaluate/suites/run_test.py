@@ -7,13 +7,13 @@ import unittest
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
-import jax
 import pytest
 
 from shapecheck.evaluate.global_state import GlobalState, Snapshot, differences, snapshot
 from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, explain, steady
 from shapecheck.evaluate.limits import TimeLimitError, time_limit
 from shapecheck.evaluate.own_errors import is_own, message_of, raise_own
+from shapecheck.evaluate.probes.constant_values import eval_shape
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.tolerate_concrete import Steps
 from shapecheck.evaluate.probes.user_caches import forget
@@ -94,7 +94,7 @@ class TestRunner:
             before = snapshot()
             found.extend(_protocol(item, lambda: self.changed.update(differences(before, snapshot()))))
 
-        return self._run_guarded(item, lambda: jax.eval_shape(body), found)
+        return self._run_guarded(item, lambda: eval_shape(body, of_sizes=True), found)
 
     def _fails_for_real(self, item: pytest.Item, failure: Failure) -> bool:
         """Run the test once as pytest would; whether it ends on the same line, in a shape error or an assertion."""
