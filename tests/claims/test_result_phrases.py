@@ -81,6 +81,11 @@ def test_a_signature_in_words(text: str, returned: str, described) -> None:
     assert found == ["[B N]: param logits", "[B N 3] .0: return", "[B N] .1: return"]
 
 
+def test_a_method_takes_what_it_must_be_given(described) -> None:
+    source = 'class A:\n    def f(self, x, mask=None):\n        """(B, T) -> (B, N)"""\n        return g(x)\n'
+    assert described(source) == ["[B T]: param x", "[B N]: return"]
+
+
 def test_a_signature_leaves_out_what_is_no_array(described) -> None:
     source = 'def f(params, x, n_rbf, *, key):\n    """Basis: (B, N) -> (B, N, n_rbf)"""\n    return g(x)\n'
     assert described(source) == ["[B N]: param x", "[B N n_rbf]: return"]
@@ -134,6 +139,14 @@ BESIDE = {
     "below what it tells of": (
         "def f(x):\n    a, b = g(x)\n    # --> (B, 3) and (B, T)\n    c = k(a)  # (B,)\n",
         ["[B 3]: a after 2", "[B T]: b after 2", "[B]: value k(a)"],
+    ),
+    "what stands above, by a sign": (
+        "def f(x):\n    y = g(x)\n    # ^ (B, T)\n    return y.T\n",
+        ["[B T]: value g(x)"],
+    ),
+    "a variable called by a word for it": (
+        "def f(x):\n    final, rest = g(x)\n    # final: (B, T)\n    return rest\n",
+        ["[B T]: final before 4"],
     ),
     "several of A": ("def f(As):\n    # As: (N, B, T)\n    n, b = As.shape[:2]\n", ["[N B T]: param As"]),
 }
@@ -189,6 +202,7 @@ FURTHER = {
         TWO,
         ["[B 2] .0", "[B 2 7] .1"],
     ),
+    "behind dashes": ("z - [B, T]\n        kl - [B, N]", TWO, ["[B T] .0", "[B N] .1"]),
     "the last with its shape": ("the state [3, N, T] and heights, with shape (T, N)", TWO, ["[3 N T] .0", "[T N] .1"]),
 }
 

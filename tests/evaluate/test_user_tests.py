@@ -259,6 +259,33 @@ def test_rows():
 """,
         {"ok": 2},
     ),
+    # The base class says any number of channels; the instance whose call was seen is one for two.
+    "override_of_seen": Case(
+        """
+import equinox as eqx
+
+class Stepper(eqx.Module):
+    scale: Array
+
+    def step(self, u: Float[Array, "C n"]) -> Float[Array, "C n"]:
+        return self.advance(u)
+
+    def advance(self, u: Float[Array, "C n"]) -> Float[Array, "C n"]:
+        return u * self.scale
+
+class Wave(Stepper):
+    def __init__(self):
+        self.scale = jnp.ones(())
+
+    def advance(self, u: Float[Array, "2 n"]) -> Float[Array, "2 n"]:
+        return jnp.stack([u.sum(0), u[0]])
+""",
+        """
+def test_wave():
+    m.Wave().step(jnp.ones((2, 8)))
+""",
+        {"ok": 1},
+    ),
     "expecting": Case(
         probes(
             "after_raises after_assert after_parameter after_warning handled_well after_suppress",

@@ -31,6 +31,7 @@ _PARAGRAPH = 6  # statements below a comment that heads them
 _WORD = re.compile(r"[A-Za-z]\w*")
 _VARIABLE_HEADING = re.compile(r"#+\s*+`?[a-z_]\w*+`?\s*+:")
 _BEGINS_WITH_ARROW = re.compile(rf"#+\s*+-?(?:{ARROW.pattern})")
+_POINTS_UP = re.compile(r"#+\s*+\^")
 _RETURNS = re.compile(r"#+\s*+returns?\s*+:", re.IGNORECASE)
 
 
@@ -223,6 +224,8 @@ class CommentClaimReader:
             target = self.anchors.inside(line.comment, placed, owner)
             return placed, [] if target is None else [target]
         following, previous = self._neighbours(line)
+        if previous is not None and _POINTS_UP.match(line.comment.text):
+            following = None
         found = [self.anchors.statement(each) for each in (following, previous) if each is not None]
         targets = [each for each in found if each is not None]
         if following is not None and line.is_plain and self._ends_block(line) and self._is_trailed(following):
@@ -353,9 +356,9 @@ class CommentClaimReader:
             return None
         places = [name_place(scope, name, placed.node, "before", placed.loop)]
         is_given = name in self.tables.scopes[scope].parameters
-        if is_given and not any(place < placed.place for place in self.tables.assignments(scope, name)):
+        on_the_way = [each for each in found[1:] if isinstance(each, ast.Call | ast.Subscript)]
+        if is_given and not on_the_way and not any(p < placed.place for p in self.tables.assignments(scope, name)):
             places.insert(0, SiteKey(kind="param", scope=scope, name=name))
-        on_the_way = (each for each in found[1:] if isinstance(each, ast.Call | ast.Subscript))
         places += [value_place(scope, each, name, placed.loop) for each in on_the_way]
         return CommentTarget(scope=scope, name=name, places=tuple(places), statement=placed, part=found[0])
 

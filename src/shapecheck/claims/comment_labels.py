@@ -44,10 +44,13 @@ class CommentLabels:
         """The variables that the labels name, if they all are visible; None if the labels are no names."""
         if not segment.labels or (segment.prose and not segment.colon):
             return None
-        if segment.generic and not (
-            self.begins(placed) and all(self._is_argument(label, placed, segment) for label in segment.labels)
+        given = {each.name for target in targets for each in (target, *target.elements)}
+        if (
+            segment.generic
+            and not (self.begins(placed) and all(self._is_argument(label, placed, segment) for label in segment.labels))
+            and not given.issuperset(segment.labels)
         ):
-            return None  # a parameter may be called `returns`, too
+            return None  # a parameter may be called `returns`, too, and a variable `final`
         if segment.arrow:
             return None  # `x: (a) -> (b)` and `x (a) -> (b)` tell what becomes of x
         if any(re.search(rf"""(['"]){re.escape(label)}\1\s*:""", comment.text) for label in segment.labels):

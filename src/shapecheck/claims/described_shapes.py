@@ -48,7 +48,7 @@ _LIST_ITEM = re.compile(r"(?:^|\n)\s*(?:[-*+]|\d+[.)])\s")
 _NAME = re.compile(r"\w+")
 _ENTRY_LINE = re.compile(
     r"^(?P<indent>[ \t]*)(?:[-*+]\s+|\d+[.)]\s+)?[`*'\"]*(?P<name>[A-Za-z_]\w*)[`*'\"]*\s*"
-    rf"(?:\((?:[^()\n]|\([^()\n]*\))*\)\s*|(?<=\s){SHAPE_BEFORE_COLON})?:",
+    rf"(?:\((?:[^()\n]|\([^()\n]*\))*\)\s*|(?<=\s){SHAPE_BEFORE_COLON})?(?::|[ \t]*[-–][ \t]+(?=[`'\"]*[(\[]))",
     re.MULTILINE,
 )
 _SUBJECT = re.compile(

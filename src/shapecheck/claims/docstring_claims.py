@@ -181,7 +181,8 @@ class DocstringReader:
     def _of_signature(self, scope: int, node: Function, text: _Description) -> Iterator[Claim]:
         """What a line with an arrow says of what a function takes and gives: "(b, n) -> (b, n, n), of pairs"."""
         names = [each.arg for each in arguments(node) if each.arg not in ("self", "cls")]
-        required = names[: len(node.args.posonlyargs) + len(node.args.args) - len(node.args.defaults)]
+        by_place = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
+        required = [each for each in by_place[: len(by_place) - len(node.args.defaults)] if each in names]
         count = result_count(node)
         names_of_results = _returned_names(node) if count > 1 else ()
         found = read_signature(text.text, names, required, self.readable, count=count, returned=names_of_results)

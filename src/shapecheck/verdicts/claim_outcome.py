@@ -50,3 +50,9 @@ def dtype_fits(claimed: str, value: ArrayValue) -> bool:
     if dtype_matches(claimed, value.dtype):
         return True
     return any(claimed.lower() == wide and value.dtype == narrow for wide, narrow in _NARROWED.items())
+
+
+def size_at_fault(mismatch: Mismatch) -> str:
+    """The size of the axis that does not fit; "" if that is not what is wrong."""
+    shape = mismatch.value.shape if isinstance(mismatch.value, ArrayValue) else ()
+    return shape[mismatch.axis] if mismatch.axis is not None and mismatch.axis < len(shape) else ""

@@ -25,7 +25,7 @@ from shapecheck.shapes import (
 )
 from shapecheck.shapes import evaluate as evaluate_expression
 from shapecheck.verdicts.call_bindings import CallReader
-from shapecheck.verdicts.claim_outcome import BoundSize, ClaimOutcomes, Mismatch
+from shapecheck.verdicts.claim_outcome import BoundSize, ClaimOutcomes, Mismatch, size_at_fault
 from shapecheck.verdicts.comment_verdicts import read_call
 from shapecheck.verdicts.numeric_samples import Samples
 from shapecheck.verdicts.rank_only import rank_only_names
@@ -54,6 +54,7 @@ HALF_WAY = "evaluation did not come to the end of its function"
 HOLDS_NOTHING = "it was seen only as an empty array, which stands for data that nobody gave"
 OVERRIDE = "what overrides it has claims of its own, which say something else, or is described by prose alone"
 SOME_INSTANCES = "it holds for some instances of its class, and others have another number of axes"
+OWN_SIZE = "its size is the instance's own, of which an override has an annotation with that number"
 _SMALLEST_OWED = 15  # multiples of smaller sizes mean nothing
 _FACTORS = range(1, 9)
 _NEAR = 4  # steps between a size and what is left of an axis
@@ -165,11 +166,46 @@ def _read_results(modules: Mapping[str, Module], evaluation: Evaluation, samples
         for index, names in rank_only_names(reader, outcomes.unknown.keys() - outcomes.good).items():
             if index in outcomes.good:
                 results[(call.path, index)].loose = names
+    for size in _sizes_of_instance(modules, evaluation, results):
+        for result in results.values():
+            if result.bad is not None and size in _sizes_in(result.bad):
+                result.bad, result.unknown = None, OWN_SIZE
     for (path, index), result in results.items():
         other_rank = result.bad is not None and result.bad.reason == "rank"
         if result.good and other_rank and _is_of_any_instance(modules[path], index):
             result.good, result.bad, result.unknown = False, None, SOME_INSTANCES
     return dict(results)
+
+
+def _sizes_of_instance(
+    modules: Mapping[str, Module], evaluation: Evaluation, results: Mapping[ClaimKey, Result]
+) -> set[str]:
+    """The free sizes in place of which an override writes a number, where a call was seen and is run with other sizes.
+
+    The base class says `"channels n"`; the instance whose call was seen is one for `"2 n"`, and was given these.
+    """
+    if evaluation.origin != "seen":
+        return set()
+    seen = [call for call in evaluation.calls if call.caller is None]
+    own = {(call.path, modules[call.path].scopes[call.scope].parent) for call in seen}
+    found: set[str] = set()
+    for (path, index), result in results.items():
+        module, false = modules[path], result.bad
+        claim = module.claims[index]
+        dims = parse_spec(claim.spec).dims
+        if false is None or false.reason != "dim" or false.axis is None or false.axis >= len(dims):
+            continue
+        owner = module.scopes[false.call.scope].parent
+        is_override = owner is not None and module.scopes[owner].kind == "class" and (path, owner) not in own
+        is_param = module.sites[claim.sites[0]].kind == "param"
+        if is_override and is_param and isinstance(dims[false.axis], FixedDim):
+            found.add(size_at_fault(false))
+    return found
+
+
+def _sizes_in(mismatch: Mismatch) -> set[str]:
+    shape = mismatch.value.shape if isinstance(mismatch.value, ArrayValue) else ()
+    return {*shape, *(bound.size for bound in mismatch.bound)}
 
 
 def _is_of_any_instance(module: Module, index: int) -> bool:

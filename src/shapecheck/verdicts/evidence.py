@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from shapecheck.model import SNIPPET, ArrayValue, Assumption, Claim, Evaluation, Module
 from shapecheck.model.assumption import NUMBER, without_numbers
 from shapecheck.shapes import FixedDim, Spec, parse_spec
-from shapecheck.verdicts.claim_outcome import Mismatch
+from shapecheck.verdicts.claim_outcome import Mismatch, size_at_fault
 from shapecheck.verdicts.evaluation_results import ClaimKey, Result, ends_at_claim
 from shapecheck.verdicts.parameter_dependencies import without_unused
 
@@ -178,9 +178,3 @@ def _owes_no_number(each: EvaluationView, mismatch: Mismatch, spec: Spec) -> boo
     if mismatch.reason == "rank":
         return rank is not None and len(value.shape) > rank
     return mismatch.reason == "dim" and axis is not None and axis < len(value.shape) and value.shape[axis] != "1"
-
-
-def size_at_fault(mismatch: Mismatch) -> str:
-    """The size of the axis that does not fit; "" if that is not what is wrong."""
-    shape = mismatch.value.shape if isinstance(mismatch.value, ArrayValue) else ()
-    return shape[mismatch.axis] if mismatch.axis is not None and mismatch.axis < len(shape) else ""

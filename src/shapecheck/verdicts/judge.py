@@ -23,14 +23,13 @@ from shapecheck.model import (
 from shapecheck.model.assumption import KEEPS_NO_AXIS, NO_AXES, ON_PATH, is_of_stacks, without_varied
 from shapecheck.shapes import FixedDim, NamedDim, Spec, parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
-from shapecheck.verdicts.claim_outcome import BoundSize, Mismatch
+from shapecheck.verdicts.claim_outcome import BoundSize, Mismatch, size_at_fault
 from shapecheck.verdicts.evaluation_results import MADE_UP, ClaimKey, Result, evaluate
 from shapecheck.verdicts.evidence import (
     EvaluationView,
     counts,
     only_if,
     select_counting,
-    size_at_fault,
     without_harmless,
 )
 
