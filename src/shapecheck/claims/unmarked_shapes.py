@@ -32,7 +32,8 @@ _WORD_BEHIND = re.compile(r"[\s`'\"]*+(?:in\s+)?([A-Za-z]\w*)")
 # Between the name and the colon: `(complex64)`, `(array, optional)`, `(Tuple[int, int])`.
 _SLOT = re.compile(r"\s*\((?:[^()\n]|\([^()\n]*\))*\)\s*(?=:)")
 _ENTRY = re.compile(
-    r"(?:^|\n)[ \t]*(?:[-*+]\s+|\d+[.)]\s+)?[`*'\"]*([A-Za-z_]\w*)[`*'\"]*\s*(?:\([^()\n]*\)\s*)?(?::|(?<=\s)[-–][ \t])([^:\n]*)$"
+    r"(?:^|\n)[ \t]*(?:[-*+]\s+|\d+[.)]\s+)?[`*'\"]*([A-Za-z_]\w*)[`*'\"]*\s*(?:\([^()\n]*\)\s*)?"
+    r"(?::|(?<=\s)[-–][ \t])([^:\n]*)$"
 )
 # density `[..., 1]`: of each point
 _NAMED = re.compile(r"(?:^|\n)[ \t]*(?:[-*+]\s+)?[`*'\"]*[A-Za-z_]\w*[`*'\"]*[ \t]+(?:`\w+`[ \t]*)?`?$")
