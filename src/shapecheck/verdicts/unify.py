@@ -193,7 +193,7 @@ def _drop_conflicts(ballots: list[tuple[Claim, dict[str, Size]]]) -> list[tuple[
 
     A tentative comment counts half of a sure one.
     """
-    left = list(ballots)
+    left = _without_late(ballots)
     while True:
         conflicts = [
             sum(
@@ -208,3 +208,17 @@ def _drop_conflicts(ballots: list[tuple[Claim, dict[str, Size]]]) -> list[tuple[
             return left
         most = max(conflicts)
         left.pop(len(left) - 1 - conflicts[::-1].index(most))
+
+
+def _without_late(ballots: list[tuple[Claim, dict[str, Size]]]) -> list[tuple[Claim, dict[str, Size]]]:
+    """Leave out what says otherwise than the first two comments with a name, if these agree and are not one text.
+
+    What follows on a mistake in the code has its sizes, and may be more than what comes before it.
+    """
+    first: dict[str, list[tuple[str, Size]]] = defaultdict(list)
+    for claim, names in sorted(ballots, key=lambda ballot: ballot[0].span.line):
+        for name, size in names.items() if claim.sure else ():
+            if (claim.spec, size) not in first[name]:
+                first[name].append((claim.spec, size))
+    settled = {name: two[0][1] for name, two in first.items() if len(two) > 1 and two[0][1] == two[1][1]}
+    return [(c, names) for c, names in ballots if all(settled.get(n, size) == size for n, size in names.items())]

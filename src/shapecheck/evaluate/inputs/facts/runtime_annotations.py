@@ -21,7 +21,7 @@ import numpy as np
 from shapecheck.evaluate.inputs.facts.defining_source import defining_source
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.own_errors import raise_own
-from shapecheck.evaluate.probes.attribute_access import underlying_function
+from shapecheck.evaluate.probes.attribute_access import read_attribute, underlying_function
 from shapecheck.shapes import Spec, SpecError, is_kauldron, jaxtyping_class, jaxtyping_texts, parse_spec
 
 
@@ -112,11 +112,13 @@ def annotation_of(function: Callable[..., object], name: str, raw: object) -> ob
 def _type_parameters(owner: object) -> dict[str, object]:
     """The type parameters (PEP 695) of a class or function, and of the classes around it, by their names."""
     found: dict[str, object] = {}
-    around: object = sys.modules.get(str(getattr(owner, "__module__", "")))
-    names = str(getattr(owner, "__qualname__", "")).split(".")[:-1]
+    around: object = sys.modules.get(str(read_attribute(owner, "__module__")))
+    names = str(read_attribute(owner, "__qualname__", "")).split(".")[:-1]
     for each in (*names, None):
-        around = getattr(around, each, None) if each is not None else owner
-        found.update((str(one), one) for one in getattr(around, "__type_params__", ()))
+        around = read_attribute(around, each, None) if each is not None else owner
+        parameters = read_attribute(around, "__type_params__", ())
+        if isinstance(parameters, tuple):  # and no object that has whatever it is asked for
+            found.update((str(one), one) for one in parameters)
     return found
 
 

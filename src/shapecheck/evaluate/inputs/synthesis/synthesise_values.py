@@ -134,9 +134,7 @@ class ValueSynthesis:
         if origin is typing.Annotated or origin in (typing.Final, typing.ClassVar):
             return self.value(arguments[0], name)
         if isinstance(annotation, typing.TypeVar):
-            if annotation in self._types:
-                return self.value(self._types[annotation], name)
-            return self.value(annotation.__bound__ or (annotation.__constraints__ or (Any,))[0], name)
+            return self._of_variable(annotation, name)
         if origin in (Union, types.UnionType):
             return self.key(annotation, name) if all(key_types(annotation)) else self._union(arguments, name)
         if origin is Literal:
@@ -166,6 +164,17 @@ class ValueSynthesis:
         if annotation is collections.abc.Hashable and name.endswith("axis_name"):
             return "batch"
         return self._plain(annotation, name) if origin is None else self._generic(origin, arguments, name)
+
+    def _of_variable(self, variable: typing.TypeVar, name: str) -> object:
+        """A value of what a type variable stands for, or else of its bound, or of the first type it may be."""
+        meant = self._types.get(variable) or variable.__bound__ or (variable.__constraints__ or (None,))[0]
+        if meant is not None:
+            return self.value(meant, name)
+        try:
+            return self._by_name(name, constructing=False)
+        except CannotSynthesiseError:
+            unknown = variable.__name__
+            raise CannotSynthesiseError(f"`{name}: {unknown}`, and nothing says what {unknown} is") from None
 
     def _entries(self, annotation: object, entries: Mapping[str, object]) -> dict[str, object]:
         """The dict that a TypedDict describes, also with the entries that need not be there."""
