@@ -112,6 +112,26 @@ def test_the_comment_that_contradicts_most_others_is_the_stale_one_even_if_it_co
     }
 
 
+def test_what_two_comments_agree_on_outweighs_what_follows_on_a_mistake() -> None:
+    text = (
+        "def f(x):\n    a = x.T  # (b, t)\n    c = a[None]  # (h, b, t)\n"
+        "    d = g(c)  # (h, t, t)\n    e = d + 1  # (b, h, t)\n    o = e[0]  # (h, t)\n"
+    )
+    before = [("a (b, t)", array("n", "m")), ("c (h, b, t)", array("2", "n", "m"))]
+    after = [
+        ("d (h, t, t)", array("2", "3", "3")),
+        ("e (b, h, t)", array("n", "2", "3")),
+        ("o (h, t)", array("2", "3")),
+    ]
+    assert read(text, before + after) == {
+        "a (b, t)": "good",
+        "c (h, b, t)": "good",
+        "d (h, t, t)": "bad dim",
+        "e (b, h, t)": "bad dim",
+        "o (h, t)": "bad dim",
+    }
+
+
 def test_an_axis_of_one_is_what_most_comments_say_it_is() -> None:
     text = "def f(x):\n    a = g(x)  # (b, t, s)\n    c = h(a)  # (b, t, s)\n    d = h(c)  # (b, t, s)\n"
     stale, right = array("8", "6", "1"), array("8", "1", "6")

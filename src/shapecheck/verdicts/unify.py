@@ -213,11 +213,11 @@ def _drop_conflicts(ballots: list[tuple[Claim, dict[str, Size]]]) -> list[tuple[
 def _without_late(ballots: list[tuple[Claim, dict[str, Size]]]) -> list[tuple[Claim, dict[str, Size]]]:
     """Leave out what says otherwise than the first two comments with a name, if these agree and are not one text.
 
-    What follows on a mistake in the code has its sizes, and may be more than what comes before it.
+    What follows on a mistake in the code has its sizes, and may be more than what comes before it. Sure ones are first.
     """
     first: dict[str, list[tuple[str, Size]]] = defaultdict(list)
-    for claim, names in sorted(ballots, key=lambda ballot: ballot[0].span.line):
-        for name, size in names.items() if claim.sure else ():
+    for claim, names in sorted(ballots, key=lambda ballot: (not ballot[0].sure, ballot[0].span.line)):
+        for name, size in names.items():
             if (claim.spec, size) not in first[name]:
                 first[name].append((claim.spec, size))
     settled = {name: two[0][1] for name, two in first.items() if len(two) > 1 and two[0][1] == two[1][1]}
