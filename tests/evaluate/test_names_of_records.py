@@ -60,6 +60,22 @@ def attribution(cache: Hooks, dirn):
     last = contrib[:, :, -1]  # [layer, head, d_model]  ~SC201
     return last @ dirn  # [layer, head]  ~SC201
 """,
+    # And so have the fields of the instance itself.
+    "own_fields.py": """
+class Codebook(eqx.Module):
+    embed: Float[Array, "codes dim"]
+
+    def __init__(self, codes: int, dim: int, *, key):
+        self.embed = jax.random.normal(key, (codes, dim))
+
+    def usage(self, idx: Int[Array, "h w"]) -> Float[Array, "codes"]: ~SC203
+        one_hot = jax.nn.one_hot(idx, self.embed.shape[0])  # (h, w, codes)
+        return one_hot.mean(axis=(0, 2))
+
+    def near(self, z: Float[Array, "n dim"]) -> Float[Array, "n codes"]:
+        distances = z @ self.embed.T  # (n, codes)
+        return distances
+""",
     # What two instances have in different sizes means nothing in the function that takes both.
     "two.py": """
 class Set(NamedTuple):

@@ -179,6 +179,8 @@ def _with_variables(tables: Tables, used: set[str], paths: PathReader) -> Iterat
     records = _record_types(tables)
     for scope, node in zip(tables.scopes, tables.nodes, strict=True):
         own = tuple(sorted(sizes.get(scope.index, set()) & used)) if isinstance(node, Function) else ()
+        types = records[scope.index]
+        own_class = [scope.parent] if scope.parent and tables.scopes[scope.parent].kind == "class" else []
         changing = rebound(node) if isinstance(node, Function) else ()
         if scope.qualname.rpartition(".")[2] != "__init__":
             changing = tuple(name for name in changing if name in used)
@@ -187,9 +189,7 @@ def _with_variables(tables: Tables, used: set[str], paths: PathReader) -> Iterat
             rebound=changing,
             sizes=own,
             switches=paths.switches(scope.index),
-            records=tuple(
-                dict.fromkeys(each for name in scope.parameters for each in records[scope.index].get(name, ()))
-            ),
+            records=tuple(dict.fromkeys((*own_class, *(t for name in scope.parameters for t in types.get(name, ()))))),
             reassigned=tuple(name for name in scope.parameters if tables.assignments(scope.index, name)),
         )
 
