@@ -202,6 +202,11 @@ FURTHER = {
         TWO,
         ["[B 2] .0", "[B 2 7] .1"],
     ),
+    "types behind the names of what is returned": (
+        "z (Array): codes of shape (B, T).\n        kl (jax.Array): terms of shape (B, N).",
+        "z, kl",
+        ["[B T] .0", "[B N] .1"],
+    ),
     "behind dashes": ("z - [B, T]\n        kl - [B, N]", TWO, ["[B T] .0", "[B N] .1"]),
     "the last with its shape": ("the state [3, N, T] and heights, with shape (T, N)", TWO, ["[3 N T] .0", "[T N] .1"]),
 }

@@ -38,7 +38,9 @@ _CONTAINER = re.compile(
 )
 _OR_BEFORE = re.compile(r"(?:^|[\s(,.;])or\s+(?:\w+\s+){0,4}$", re.IGNORECASE)
 # What the text calls a part, if it says of it more than its shape: `- mean: array of shape (b,)`.
-_ENTRY = re.compile(r"(?:^|[\n,;{(]|[-*+]\s)\s*[`'\"]*([A-Za-z_]\w*)[`'\"]*\s*:\s[^:\n]*$")
+_ENTRY = re.compile(
+    r"(?:^|[\n,;{(]|[-*+]\s)\s*[`'\"]*([A-Za-z_]\w*)[`'\"]*\s*(?:\((?:[^()\n]|\([^()\n]*\))*\)\s*)?:\s[^:\n]*$"
+)
 _EXPLAINS = re.compile(r"[`'\"\s]*[,:;]?\s*(?:where|with|whose|(?:in|of) which)\b", re.IGNORECASE)
 _ELEMENTS = re.compile(r"\(\s*`*[A-Za-z_]\w*`*\s*(?:,\s*`*[A-Za-z_]\w*`*\s*)+\)")
 _AND = re.compile(r"\band\b", re.IGNORECASE)
