@@ -42,7 +42,7 @@ _COUNTING = words("n num nb max total number nof")
 # Units as physicists write them. One letter alone is rather a dim, so it counts only beside another unit.
 _UNIT = re.compile(
     r"(?:[pnuµμmcdkMG]?(?:m|s|g|A|V|F|S|N|J|W|C|K|H|L|Hz|Pa|mol|cd|Ohm|ohm|Ω|eV|M|T|rad|bar|cal)|deg|rad|sr|dB|px"
-    r"|min|h|°C|°)(?:\s*(?:\^|\*\*)\s*-?\d)?"
+    r"|min|h|°C|°|[kM]?(?:Nm|Ns|Ws|As|Vs|Wh|Ah))(?:\s*(?:\^|\*\*)\s*-?\d)?"
 )
 _PER_SECOND = re.compile(r"(?:m|1|rad|N|J|W|V|C)\s*/\s*(?:s|m|K)(?:\s*(?:\^|\*\*)\s*\d)?")
 
@@ -50,12 +50,12 @@ _AXIS_LETTERS = "dnkmchwsblDNKMCHWSBLTPQRE"
 
 
 def is_unit(text: str) -> bool:
-    """Whether a text is the unit of a quantity: `nA / um^2`, `mV`, `m/s`; a letter such as `T` alone is none."""
+    """Whether a text is the unit of a quantity: `nA / um^2`, `mV`, `m/s`, `m^2`; a letter such as `T` alone is none."""
     factors = [factor.strip() for factor in re.split(r"/|(?<!\*)\*(?!\*)|·", text)]
     if not all(factor == "1" or _UNIT.fullmatch(factor) for factor in factors):
         return False
     long = any(len(re.sub(r"\W.*", "", factor)) > 1 for factor in factors)
-    return long or _PER_SECOND.fullmatch(text.strip()) is not None
+    return long or "^" in text or _PER_SECOND.fullmatch(text.strip()) is not None
 
 
 @lru_cache(maxsize=8192)

@@ -57,7 +57,7 @@ class Bracket:
     tree: bool = False  # `PyTree[...]`
     spaced: bool = False  # only spaces between the dims: `[T B]`
     trailing_comma: bool = False
-    negative: bool = False  # has a `-1`, as in an interval or an argument of `reshape`
+    negative: bool = False  # has a `-1` or `-pi`, as in an interval or an argument of `reshape`
     readings: tuple[Spec, ...] = ()  # what else it may mean
     ambiguous: bool = False  # it may also be no list of dims at all
     bare: bool = False  # no bracket at all: `n x d`, `n-by-2`
@@ -186,7 +186,7 @@ def _read_bracket(text: str, group: _BracketGroup) -> Bracket | bool:
         spaced=spaced,
         trailing_comma=inside.rstrip().endswith(",") or is_of_array,
         of_array=is_of_array,
-        negative=re.search(r"(?:^|,)\s*[-−]\s*\d", inside) is not None,
+        negative=re.search(r"(?:^|,)\s*[-−]\s*\w", inside) is not None,
         readings=reading.others,
         ambiguous=reading.ambiguous,
     )
