@@ -524,6 +524,17 @@ OWN_LINE = {
         """,
         ["[t b]: value f(x) | value g(y) | value y.T"],
     ),
+    "a loop over what it calls": (
+        """
+        # (b, t) -> (b, d)
+        for layer in layers:
+            x = layer(x)
+
+        for row in rows:  # (d,)
+            x = f(row)
+        """,
+        ["[b d]: x after 3", "[d]: row body 6"],
+    ),
     "a name that is bound again further down, in a loop too": (
         """
         # (b, t)

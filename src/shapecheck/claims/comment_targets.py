@@ -22,8 +22,8 @@ _PLAIN = frozenset({"int", "str", "bool", "Callable"})
 _NOTHING_LEFT = (ast.Raise, ast.Return, ast.Continue, ast.Break, ast.Pass)
 
 
-def left_by(node: ast.If) -> ast.expr | None:
-    """The one variable that every branch of an `if` assigns last, if it goes on behind the `if` at all."""
+def left_by(node: ast.If | ast.For | ast.AsyncFor) -> ast.expr | None:
+    """The one variable that every branch of an `if`, or a loop, assigns last, if it goes on behind it at all."""
     found: dict[str, ast.expr] = {}
     bodies = [node.body, node.orelse]
     while bodies:  # no recursion: an `elif` chain nests as deeply as it is long
@@ -40,6 +40,14 @@ def left_by(node: ast.If) -> ast.expr | None:
             return None
         found.setdefault(name, target)
     return next(iter(found.values())) if len(found) == 1 else None
+
+
+def _calls_its_variable(node: ast.For | ast.AsyncFor) -> bool:
+    """Whether a loop is over what it calls, `for layer in layers: x = layer(x)`: a comment there tells of `x`."""
+    if not isinstance(node.target, ast.Name):
+        return False
+    calls = (each.func for part in node.body for each in ast.walk(part) if isinstance(each, ast.Call))
+    return any(isinstance(each, ast.Name) and each.id == node.target.id for each in calls)
 
 
 def _last(body: Sequence[ast.stmt]) -> ast.stmt | None:
@@ -265,7 +273,11 @@ class CommentTargets:
         if isinstance(node, ast.Assert):
             return self._asserted_target(placed, node.test)
         if isinstance(node, ast.For | ast.AsyncFor):
-            return self._loop_variables(placed, node.target)
+            if not _calls_its_variable(node):
+                return self._loop_variables(placed, node.target)
+            variable = left_by(node)
+            left = self._after(placed, variable) if variable is not None else None
+            return None if left is None else replace(left, unsure=True)
         if isinstance(node, ast.With | ast.AsyncWith) and node.items[-1].optional_vars is not None:
             return self._loop_variables(placed, node.items[-1].optional_vars)
         if isinstance(node, ast.If) and (variable := left_by(node)) is not None:
