@@ -38,6 +38,7 @@ from shapecheck.evaluate.inputs.trials.abstract_call import (
     LazyCall,
     activation,
     alike,
+    draw_samples,
     embed_numbers,
     initialise,
     reduction,
@@ -55,6 +56,7 @@ _STAND_INS = (
     ("reduces an axis", reduction),
     ("adds an axis", embed_numbers),
     (KEEPS_NO_AXIS, total),
+    ("draws vectors", draw_samples),
 )
 _ITEMS = 3  # of an iterator that is made up
 _LIKE = -1  # no number of axes, but those that follow from arguments

@@ -62,9 +62,17 @@ def embed_numbers(*args: object, **kwargs: object) -> object:
     return jax.tree_util.tree_map(_with_features, _main(args, kwargs))
 
 
+def draw_samples(*args: object, **kwargs: object) -> object:
+    """What stands in for a callable in the last invention: of keys and numbers it makes vectors, and keeps the rest."""
+    main = _main(args, kwargs)
+    return jax.tree_util.tree_map(lambda x: x if is_array(x) and x.ndim else _with_features(x), main)
+
+
 def _with_features(x: Any) -> object:
     if not is_array(x):
         return x
+    if _is_key(x):
+        x = jnp.zeros(x.shape)
     kind = x.dtype if jnp.issubdtype(x.dtype, jnp.inexact) else jnp.float32
     return jnp.repeat(x[..., None], _FEATURES, axis=-1).astype(kind)
 
