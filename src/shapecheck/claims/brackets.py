@@ -11,6 +11,7 @@ from shapecheck.claims.axis_words import is_dim_word
 from shapecheck.shapes import (
     DTYPES,
     PROSE,
+    FixedDim,
     Spec,
     SpecError,
     SpecReading,
@@ -67,6 +68,11 @@ class Bracket:
     def is_list(self) -> bool:
         """Whether it can only be a list: it has several dims, or a comma behind the one."""
         return len(self.spec.dims) > 1 or self.trailing_comma
+
+    @property
+    def is_interval(self) -> bool:
+        """Whether it has bounds in it rather than sizes: `[0, 1]`, `(-pi, pi)`."""
+        return self.negative or any(isinstance(dim, FixedDim) and dim.size == 0 for dim in self.spec.dims)
 
 
 @dataclass

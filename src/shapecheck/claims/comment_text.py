@@ -256,7 +256,7 @@ def _is_shape(item: _BracketItem, segment: Segment, known: Container[str], descr
         return True
     if segment.marked:
         return not _is_lone_word(bracket) or (share == 1.0 and not any(map(_has_label, spec.dims)))
-    if bracket.negative or any(isinstance(dim, FixedDim) and dim.size == 0 for dim in spec.dims):
+    if bracket.is_interval:
         return False
     are_sizes = all(name in known or name.isupper() for name in spec.names())
     if follows_badly(segment.tail, len(spec.dims), sizes=are_sizes, described=described):

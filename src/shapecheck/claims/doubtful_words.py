@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from shapecheck.claims.axis_words import words
+
 # What a value is held against, or a part of it.
 _OF_ANOTHER = (
     r"broadcast\w*|e\.g|for example|for instance|such as|same shape|like|callable|functions?(?!\w*,)|callback|maps"
@@ -14,8 +16,6 @@ _OF_ANOTHER = (
 _OF_ANOTHER_TIME = r"returns?(?![ -]to[ -]go)|returning|reshaped?|transform\w*|flatten\w*|after"
 OF_ANOTHER = re.compile(rf"\b(?:{_OF_ANOTHER})\b", re.IGNORECASE)
 OF_ANOTHER_OR_CHANGED = re.compile(rf"\b(?:{_OF_ANOTHER}|{_OF_ANOTHER_TIME})\b", re.IGNORECASE)
-SELDOM = re.compile(
-    r"\b(?:usually|typically|normally|often|generally|commonly|mostly|sometimes|probably|presumably|perhaps)\b",
-    re.IGNORECASE,
-)
+SELDOM_WORDS = words("usually typically normally often generally commonly mostly sometimes probably presumably perhaps")
+SELDOM = re.compile(rf"\b(?:{'|'.join(sorted(SELDOM_WORDS))})\b", re.IGNORECASE)
 CONDITIONS = re.compile(r"\b(?:if|when|unless|otherwise|whenever|depending|or)\b", re.IGNORECASE)

@@ -12,11 +12,23 @@ from shapecheck.claims.claim_sites import Sites
 from shapecheck.claims.comment_lines import comment_span
 from shapecheck.claims.comment_targets import CommentTarget, CommentTargets
 from shapecheck.claims.comment_text import Segment
-from shapecheck.claims.literal_tuples import is_listed, lists_numbers, repeats_values
+from shapecheck.claims.literal_tuples import has_list_of_numbers, is_listed, lists_numbers, repeats_values
 from shapecheck.model import Claim, Selector
 from shapecheck.shapes import print_spec
 from shapecheck.syntax.comment_tokens import Comment
 from shapecheck.syntax.source_text import SourceText
+
+# `..., (steps,)`, `(2, n), _`, `scalar, (2,)`: others of several values stand around the shape.
+_OPEN_SLOT = r"(?:\.{3}|…|[-_*?]|scalar|None)"
+_ROW = re.compile(rf"\W*?(?P<before>(?:{_OPEN_SLOT}\s*,\s*)*)$")
+_ROW_GOES_ON = re.compile(rf"(?:\s*,\s*{_OPEN_SLOT})*\s*$")
+_PLACES = {"first": 0, "1st": 0, "second": 1, "2nd": 1, "third": 2, "3rd": 2, "last": -1}
+# `second output is (n,)`
+_COUNTED = re.compile(
+    rf"\W*(?:the\s+)?(?P<place>{'|'.join(_PLACES)})\s+(?:output|result|value|return(?:ed)?(?:\s+value)?|element|entry|one)s?\s*"
+    r"(?:is|has|:|=)?\s*(?:of\s+)?(?:shape\s*)?[:=]?\s*$",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,21 +142,6 @@ class DraftedClaims:
         )
 
 
-# `..., (steps,)`, `(2, n), _`, `scalar, (2,)`: others of several values stand around the shape.
-_OPEN_SLOT = r"(?:\.{3}|…|[-_*?]|scalar|None)"
-_ROW = re.compile(rf"\W*?(?P<before>(?:{_OPEN_SLOT}\s*,\s*)*)$")
-_ROW_GOES_ON = re.compile(rf"(?:\s*,\s*{_OPEN_SLOT})*\s*$")
-
-
-_PLACES = {"first": 0, "1st": 0, "second": 1, "2nd": 1, "third": 2, "3rd": 2, "last": -1}
-# `second output is (n,)`
-_COUNTED = re.compile(
-    rf"\W*(?:the\s+)?(?P<place>{'|'.join(_PLACES)})\s+(?:output|result|value|return(?:ed)?(?:\s+value)?|element|entry|one)s?\s*"
-    r"(?:is|has|:|=)?\s*(?:of\s+)?(?:shape\s*)?[:=]?\s*$",
-    re.IGNORECASE,
-)
-
-
 def _place_in_row(comment: Comment, draft: ClaimDraft) -> tuple[int, int] | None:
     """Of which of how many values a comment tells that has a sign in place of each other one; None if it has not."""
     shape, text = draft.segment.shapes[0], comment.text[draft.offset :]
@@ -177,10 +174,4 @@ def _is_exact(comment: Comment, draft: ClaimDraft, shape: Bracket) -> bool:
         return False
     if comment.text.strip("# \t.") != shape.text or not draft.target.places:
         return False
-    return not any(_lists_numbers(each) for each in ast.walk(draft.target.code) if isinstance(each, ast.List))
-
-
-def _lists_numbers(node: ast.List) -> bool:
-    """Whether a list in code has nothing but numbers in it, or lists of them."""
-    items = [each.operand if isinstance(each, ast.UnaryOp) else each for each in node.elts]
-    return all(_lists_numbers(each) if isinstance(each, ast.List) else isinstance(each, ast.Constant) for each in items)
+    return not has_list_of_numbers(draft.target.code)

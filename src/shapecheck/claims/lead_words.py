@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shapecheck.claims.axis_words import words
+from shapecheck.claims.doubtful_words import SELDOM_WORDS
 
 # A label that says no more than "this value".
 _GENERIC = words(
@@ -37,8 +38,7 @@ _NO_LABEL = _JOINING | words(
 _PLURALS = frozenset({"As", "Is"})  # several of what is called A
 _OF_ALL = frozenset({"each", "every", "all", "both"})
 _ARTICLES = frozenset({"a", "an", "the", "of"})
-_SELDOM = words("usually typically normally often generally commonly mostly sometimes probably presumably perhaps")
-_HEDGES = _SELDOM | words(
+_HEDGES = SELDOM_WORDS | words(
     "if when unless where whenever optional optionally maybe possibly either otherwise say may might can could e.g eg"
 )
 _HEDGING = re.compile(
@@ -401,7 +401,7 @@ def may_list_pieces(text: str) -> bool:
 
 def is_hedge(text: str) -> bool:
     """Whether a bracket only says that what is before it does not always hold: `(b, t) (usually)`."""
-    return text.strip("()[] ").lower() in _SELDOM
+    return text.strip("()[] ").lower() in SELDOM_WORDS
 
 
 def is_marked_behind(text: str) -> bool:

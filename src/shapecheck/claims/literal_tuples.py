@@ -43,6 +43,16 @@ def lists_numbers(code: ast.AST, count: int) -> bool:
     return len(elements) == count > 1 and all(isinstance(each, ast.Constant) for each in plain)
 
 
+def has_list_of_numbers(code: ast.AST) -> bool:
+    """Whether there is a list somewhere that has nothing but numbers in it, or lists of them."""
+    return any(_has_numbers_alone(each) for each in ast.walk(code) if isinstance(each, ast.List))
+
+
+def _has_numbers_alone(node: ast.List) -> bool:
+    items = (each.operand if isinstance(each, ast.UnaryOp) else each for each in node.elts)
+    return all(_has_numbers_alone(i) if isinstance(i, ast.List) else isinstance(i, ast.Constant) for i in items)
+
+
 def has_entries(code: ast.AST, names: Sequence[str]) -> bool:
     """Whether the value is a dict, or made by a call with keywords, of which all these names are keys."""
     value = getattr(code, "value", code)

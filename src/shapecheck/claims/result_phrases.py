@@ -16,7 +16,7 @@ from shapecheck.claims.brackets import Bracket, find_brackets
 from shapecheck.claims.doubtful_words import CONDITIONS, OF_ANOTHER, SELDOM
 from shapecheck.claims.lead_words import follows_badly, is_no_subject, leads_on
 from shapecheck.claims.unmarked_shapes import may_be_shape
-from shapecheck.shapes import FixedDim, Spec
+from shapecheck.shapes import Spec
 
 _SENTENCE_END = re.compile(r"\.(?=\s|$)|;\s|\n\s*\n|\n\s*[-*]\s|$")
 _SEPARATOR = re.compile(r"[,;](?=\s)|(?<=[\s)\]`])(?:and|&)\s")
@@ -44,6 +44,7 @@ _NAMES_FIRST = re.compile(
 )
 _OF = re.compile(r"[`'\"]*\s+of\b")
 _GOES_ON = re.compile(r"\s*(?:with|where|whose|which|for|from|of|while)\s", re.IGNORECASE)  # tells of the one before
+_OPENS_PARENTHESIS = re.compile(r"[\s`]*(?:[\w\[\], ]+[:.]?\s+)?`*\(")  # "tuple (output (b, d), state (b,))"
 _MANY_WORDS = 8
 
 
@@ -137,7 +138,7 @@ def _sentence_end(text: str, begin: int) -> int:
 
 def _parenthesis(text: str, start: int, end: int) -> tuple[int, int] | None:
     """The inside of a parenthesis that begins the sentence and holds several results: `(output (b, d), state (b,))`."""
-    opening = re.compile(r"[\s`]*(?:[\w\[\], ]+[:.]?\s+)?`*\(").match(text, start, end)
+    opening = _OPENS_PARENTHESIS.match(text, start, end)
     if opening is None:
         return None
     depth = 0
@@ -213,10 +214,8 @@ def _is_plain(piece: _Piece, known: Container[str]) -> bool:
 
 
 def _may_be_dims(bracket: Bracket, known: Container[str]) -> bool:
-    """Whether a bracket is no unit, `[Pa]`, `[1/s]`, and lists no places, `[0, n]`."""
+    """Whether a bracket is no unit: `[Pa]`, `[1/s]`."""
     names = bracket.spec.names()
-    if any(isinstance(dim, FixedDim) and dim.size == 0 for dim in bracket.spec.dims):
-        return False
     if len(bracket.spec.dims) == 1 and not bracket.trailing_comma:
         is_word = all(len(name) > 1 for name in names) and not is_unit(bracket.text[1:-1])
         return is_word or all(name in known for name in names)

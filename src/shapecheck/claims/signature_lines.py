@@ -77,7 +77,7 @@ def _parameters_in(
     """The parameters that a text names, or tells of in order; None if it has other shapes."""
     segments = read_comment(_DTYPE.sub(_blank, text), known, described=True)
     brackets = [bracket for segment in segments for bracket in segment.shapes]
-    every = [each for each in find_brackets(text) if not _is_interval(each)]
+    every = [each for each in find_brackets(text) if not each.is_interval]
     if any(segment.hedged or segment.alternatives for segment in segments) or len(brackets) != len(every):
         return None
     if not all(_is_shape(each, known) for each in brackets):
@@ -92,11 +92,6 @@ def _parameters_in(
             return None
         found += [(name, segment.shapes[0]) for name in reversed(names)]
     return found
-
-
-def _is_interval(bracket: Bracket) -> bool:
-    """Whether a bracket has bounds in it: `images in [0, 1]`."""
-    return bracket.negative or any(isinstance(dim, FixedDim) and dim.size == 0 for dim in bracket.spec.dims)
 
 
 def _is_in_order(text: str, segment: Segment) -> bool:

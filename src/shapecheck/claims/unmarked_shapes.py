@@ -149,7 +149,7 @@ def admits_number(before: str, annotation: ast.expr | None) -> bool:
 def may_be_shape(bracket: Bracket, known: Container[str]) -> bool:
     """Whether all that is in a bracket may be axes: names such as axes have, and sizes that are no interval."""
     names = bracket.spec.names()
-    if bracket.negative or bracket.ambiguous or _is_enumeration(bracket):
+    if bracket.is_interval or bracket.ambiguous or _is_enumeration(bracket):
         return False
     if not names:
         fixed = [dim.size for dim in bracket.spec.dims if isinstance(dim, FixedDim)]

@@ -71,6 +71,12 @@ def raise_own(error: BaseException) -> None:
         raise error
 
 
+def raise_own_within(error: BaseException) -> None:
+    """The same for an error of something called that may be written in C, which has no frame: then it is not ours."""
+    if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
+        raise_own(error)
+
+
 @contextlib.contextmanager
 def suppress_others(*refusals: type[Exception]) -> Iterator[None]:
     """Suppress what the user's code raises, and what of ours is no bug: these refusals."""

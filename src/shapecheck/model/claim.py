@@ -72,10 +72,10 @@ class Scope:
     stars. Lambdas and comprehensions belong to the function around them. `rebound` are the variables that a call
     binds more than once, of a constructor all and else those that claims use, `sizes` those that a function surely
     binds to a size. `switches` are the parameters and their attributes (`causal`, `self.causal`, `cfg.mode`) that the
-    tests of a function's branches mention, `records` the classes of the module that are types of its parameters, and
-    `reassigned` the parameters that are given other values further down. It `declares` a function if it says only how
-    others look: an `@overload`, an abstract method, a body of `...` or of an error that says that it is not
-    implemented.
+    tests of a function's branches mention, `records` the classes of the module that are types of its parameters, or
+    that a method is of, and `reassigned` the parameters that are given other values further down. It `declares` a
+    function if it says only how others look: an `@overload`, an abstract method, a body of `...` or of an error that
+    says that it is not implemented.
     """
 
     index: int

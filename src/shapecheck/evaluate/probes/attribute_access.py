@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shapecheck.evaluate.own_errors import raise_own
+from shapecheck.evaluate.own_errors import raise_own_within
 
 UNREADABLE: Any = object()
 """What an attribute is that is not there, or cannot be read."""
@@ -22,9 +22,8 @@ def read_attribute(owner: object, name: str, default: Any = UNREADABLE) -> Any:
     """An attribute, or the default if it is not there or cannot be read."""
     try:
         return getattr(owner, name, default)
-    except Exception as error:  # the user's property may raise anything
-        if error.__traceback__ is not None and error.__traceback__.tb_next is not None:  # a probe in it, perhaps
-            raise_own(error)
+    except Exception as error:  # the user's property may raise anything; a probe in it, perhaps
+        raise_own_within(error)
         return default
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from jax import export
 
 from shapecheck.evaluate.framework_protocol import is_holder
+from shapecheck.evaluate.own_errors import raise_own_within
 from shapecheck.evaluate.probes.attribute_access import has_attribute, read_attribute
 from shapecheck.evaluate.probes.vmap_axes import is_mapped_within, mapped_axes
 from shapecheck.model import ArrayValue, OtherValue, TreeValue, Value
@@ -113,7 +114,8 @@ def _children(value: object) -> tuple[str, Iterable[str], list[object]] | None:
         return "dict", map(str, value), list(value.values())
     try:
         leaves, structure = jax.tree_util.tree_flatten(value, is_leaf=lambda x: x is not value)
-    except Exception:  # of a class of others': Equinox's `State` is not to be looked at once there is a newer one
+    except Exception as error:  # of a class of others': Equinox's `State` is not to be looked at once it is old
+        raise_own_within(error)
         return None
     is_leaf = jax.tree_util.treedef_is_leaf(structure) and len(leaves) == 1 and leaves[0] is value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

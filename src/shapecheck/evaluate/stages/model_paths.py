@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from shapecheck.evaluate.framework_protocol import framework_of, state_index_classes
+from shapecheck.evaluate.own_errors import raise_own_within
 from shapecheck.evaluate.probes.describe_value import is_array
 
 
@@ -66,7 +67,8 @@ def _opposite(module: object, other: object) -> list[tuple[object, object]] | No
         structure: object  # whose class JAX's own types do not name
         leaves, structure = jax.tree_util.tree_flatten(module)
         pairs = list(zip(leaves, structure.flatten_up_to(other), strict=True))
-    except Exception:  # static fields may be anything
+    except Exception as error:  # static fields may be anything
+        raise_own_within(error)
         return None
     return None if any(there is None and is_array(own) for own, there in pairs) else pairs
 
@@ -86,7 +88,8 @@ def is_alike(module: object, other: object) -> bool:
     try:
         own: object = jax.tree_util.tree_structure(module)
         return bool(own == jax.tree_util.tree_structure(other))
-    except Exception:  # static fields may be anything
+    except Exception as error:  # static fields may be anything
+        raise_own_within(error)
         return False
 
 
