@@ -159,6 +159,15 @@ def test_comments_of_some_of_several_values(source: str, expected: list[str], de
     assert described(source) == expected
 
 
+def test_words_for_each_of_the_values_behind_a_return(read) -> None:
+    source = 'def f(x, w):\n    """x: (n, d); w: (m, n)"""\n    return x, w  # carry (n, d), out (n, m)\n'
+    found = [claim for claim in read(source).claims if claim.notation == "comment"]
+    assert [(claim.text, claim.select, claim.loose) for claim in found] == [
+        ("(n, d)", ("0/2",), False),
+        ("(n, m)", ("1/2",), False),  # of as many names as there are values, which are not these
+    ]
+
+
 def test_shapes_between_blanks_are_those_of_as_many_variables(described) -> None:
     source = "def f(x):\n    a, b = x  # (B, T)  (T, 3)\n    c = a * b  # (1, T)    (B, T)\n    return c\n"
     assert described(source) == ["[B T]: a after 2", "[T 3]: b after 2"]

@@ -67,7 +67,7 @@ class DraftedClaims:
     def claims(self, comment: Comment, draft: ClaimDraft) -> Iterator[Claim]:
         """The claims that the shapes of a segment make of a value: one, alternatives, or one for each element."""
         segment, target, shapes = draft.segment, draft.target, draft.segment.shapes
-        if not segment.explicit:
+        if not (segment.explicit or draft.select):
             named = segment.colon and target.name in segment.labels
             if not named and any(repeats_values(shape.spec, target.code) for shape in shapes):
                 return
