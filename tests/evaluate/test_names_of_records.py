@@ -147,6 +147,21 @@ class Text(eqx.Module):
         x = self.places[text % 3]
         return x + self.places ~SC302
 """,
+    # So it is with a one, where axes are contracted and not broadcast.
+    "one.py": """
+class Curve(eqx.Module):
+    layers: list[Any]
+
+    def __init__(self, size: int, width: int, key: Array):
+        self.layers = [eqx.nn.Linear(size, width, key=key), jax.nn.tanh, eqx.nn.Linear(width, 1, key=key)]
+
+    def __call__(
+        self, x: Float[Array, "1"] ~unreached
+    ) -> Float[Array, "1"]: ~unreached
+        for layer in self.layers:
+            x = layer(x) ~SC302
+        return x
+""",
     # An instance of the class that a callable is said to give, and an integer that a docstring calls so.
     "given.py": '''
 class Norm(eqx.Module):

@@ -20,6 +20,8 @@ MADE_FUNCTION: Final = "a function that"
 """How the value of a callable begins that was made up."""
 KEEPS_NO_AXIS: Final = "gives a number"
 """What one of these does, of whatever it is given: an axis of its result comes from elsewhere, as under `vmap`."""
+DRAWS_VECTORS: Final = "makes vectors of keys and numbers"
+"""What another one does, as samplers do, which keeps all else as it is."""
 
 SEVERAL: Final = "several"
 """The value of a record that stands for a stack of them, of which nobody says whether it is one."""

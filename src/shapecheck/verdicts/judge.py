@@ -20,7 +20,7 @@ from shapecheck.model import (
     proves,
     weakest,
 )
-from shapecheck.model.assumption import KEEPS_NO_AXIS, NO_AXES, ON_PATH, is_of_stacks, without_varied
+from shapecheck.model.assumption import DRAWS_VECTORS, KEEPS_NO_AXIS, NO_AXES, ON_PATH, is_of_stacks, without_varied
 from shapecheck.shapes import FixedDim, NamedDim, Spec, parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
 from shapecheck.verdicts.claim_outcome import BoundSize, Mismatch, size_at_fault
@@ -271,7 +271,7 @@ def _verdict(
         everywhere = (each.results[key] for each in good if each.everywhere())
         return not bad and any(result.multiple == 1 and not result.loose for result in everywhere)
     module = modules[key[0]]
-    counting = (each for each in bad if counts(modules, key, each))
+    counting = (each for each in bad if counts(modules, key, each) and not _makes_function(each, DRAWS_VECTORS))
     shown = [(each, mismatch) for each in counting if (mismatch := each.results[key].bad)]
     stacks = [each for each in shown if is_of_stacks(each[0].assumptions)]
     for _, mismatch in (each for each in shown if each not in stacks):
@@ -352,12 +352,17 @@ def _are_alike(mismatch: Mismatch, other: Mismatch) -> bool:
     return len(axes) == 1
 
 
+def _makes_function(view: EvaluationView, what: str) -> bool:
+    """Whether a function was made up that does this. What draws vectors keeps arrays, as another one does, too."""
+    return any(each.kind == "value" and each.value.endswith(what) for each in view.assumptions)
+
+
 def _is_outside_of_functions(mismatch: Mismatch, shown: Sequence[tuple[EvaluationView, Mismatch]]) -> bool:
     """Whether the axis that does not fit is there whatever functions were made up, so that none of them brings it.
 
     They may change how many axes there are behind it.
     """
-    if not any(a.kind == "value" and a.value.endswith(KEEPS_NO_AXIS) for each, _ in shown for a in each.assumptions):
+    if not any(_makes_function(each, KEEPS_NO_AXIS) for each, _ in shown):
         return False
     names: list[set[str]] = []
     for each, other in shown:

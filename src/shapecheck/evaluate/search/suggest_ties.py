@@ -375,11 +375,16 @@ def _largest_prime(number: int) -> int:
 
 
 def opposite_sizes(message: str) -> list[tuple[str, ...]]:
-    """The pairs of sizes that do not fit each other, of the first two shapes in a message, from their ends on."""
+    """The pairs of sizes that do not fit each other, of the first two shapes in a message, from their ends on.
+
+    One fits all others where arrays broadcast, but not where axes are contracted.
+    """
     shapes = [_NUMBER.findall(text)[::-1] for text in _SHAPE.findall(message)[:2]]
     if len(shapes) < 2:  # one shape alone, which is too much for something else
         return []
-    return [axes for axes in zip(*shapes, strict=False) if len({"1", *axes}) > len(shapes)]
+    fits_all = {"1"} if "contracting" not in message else set()
+    pairs = zip(*shapes, strict=False)
+    return [axes for axes in pairs if len({*axes}) == len(shapes) and fits_all.isdisjoint(axes)]
 
 
 def _free_names(outcome: TrialOutcome) -> set[str]:

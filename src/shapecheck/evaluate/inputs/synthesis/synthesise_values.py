@@ -47,7 +47,7 @@ from shapecheck.evaluate.inputs.trials.abstract_call import (
 from shapecheck.evaluate.inputs.trials.choices import NO_OPTIONS, ArgumentChoices, Keys, Options, axes_text
 from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED, SizeAssignment
 from shapecheck.evaluate.own_errors import Trace
-from shapecheck.model.assumption import KEEPS_NO_AXIS, MADE_FUNCTION, NUMBER, AssumptionKind
+from shapecheck.model.assumption import DRAWS_VECTORS, KEEPS_NO_AXIS, MADE_FUNCTION, NUMBER, AssumptionKind
 from shapecheck.shapes import parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
@@ -56,7 +56,7 @@ _STAND_INS = (
     ("reduces an axis", reduction),
     ("adds an axis", embed_numbers),
     (KEEPS_NO_AXIS, total),
-    ("draws vectors", draw_samples),
+    (DRAWS_VECTORS, draw_samples),
 )
 _ITEMS = 3  # of an iterator that is made up
 _LIKE = -1  # no number of axes, but those that follow from arguments
