@@ -192,6 +192,18 @@ def test_alternatives_share_a_group_and_others_do_not(read):
     assert [claim.group for claim in single.claims] == [None, None, None]
 
 
+def test_scalars_of_jaxtyping_are_arrays_without_axes(described):
+    source = """
+        import jaxtyping as jt
+        from jaxtyping import Scalar as S, ScalarLike
+        from elsewhere import Scalar
+
+        def f(x: S, y: ScalarLike | None, z: Scalar, w: tuple[jt.Scalar, jt.PRNGKeyArray]): ...
+    """
+    expected = ["Shaped[]: param x", "Shaped[]: param y", "Shaped[] .only tuple/2 .0: param w"]
+    assert described(source) == expected
+
+
 def test_structure_names_are_kept(read):
     (claim,) = read(f'{ARRAYS}def f(x: PyTree[Float[A, "n"], "T ..."]): ...').claims
     assert claim.structure == "T ..."

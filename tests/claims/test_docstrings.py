@@ -5,6 +5,40 @@ from __future__ import annotations
 import pytest
 
 STYLES = {
+    "sentences in a list of inputs": (
+        '''
+        def f(x, w, v, u):
+            """Weighted.
+
+            Inputs:
+                x is (batch, time)
+                w, v are of shape [batch]
+                u is (nearly) diagonal
+            Output: of shape (time, batch)
+            """
+            return x * w
+        ''',
+        ["[batch time]: param x", "[batch]: param w", "[batch]: param v", "[time batch]: return"],
+    ),
+    "what may be given as an array": (
+        '''
+        def f(x, w, v):
+            """Weighted.
+
+            Parameters
+            ----------
+            x : array-like of shape (batch, time)
+            w : array-like (batch,)
+            v : as an array like (batch, time)
+
+            Returns
+            -------
+            array-like, shape (time, batch)
+            """
+            return x * w
+        ''',
+        ["[batch time]: param x", "[batch]: param w", "[time batch]: return"],
+    ),
     "a result behind an arrow": (
         '''
         def f(x, y):

@@ -20,6 +20,8 @@ from shapecheck.shapes.claim_text import split_annotation, split_comment
         ("(B, T, H * V)", 3, ("B", "H * V", "T+1"), "(B, H * V, T + 1)"),
         ("(b, max(t, 1))", 2, ("max(t, 1)", "b"), "(max(t, 1), b)"),
         ("[B x T x C]", 3, ("B", "C", "T"), "[B x C x T]"),
+        ("[BxTx3]", 3, ("B", "3", "T"), "[Bx3xT]"),
+        ("(BxT)", 2, ("B", "2*T"), "(B x 2*T)"),
     ],
 )
 def test_comments_keep_their_notation(text: str, count: int, dims: tuple[str, ...], expected: str) -> None:

@@ -12,6 +12,8 @@ from shapecheck.shapes import DTYPES, is_kauldron, jaxtyping_class
 from shapecheck.syntax.scopes import PlacedStatement, dotted_name
 
 _JAXTYPING = "jaxtyping"
+# Its own aliases of arrays without axes. (Those of random keys say nothing of a shape.)
+_SCALARS = {"Scalar": "Array", "ScalarLike": "ArrayLike"}
 TYPED_DICT = "TypedDict"
 
 
@@ -60,7 +62,7 @@ class Names:
         if name is None:
             return None
         first, *rest = name.split(".")
-        own = self.own_alias(first) if not rest else None
+        own = (self.own_alias(first) if not rest else None) or self._scalar_alias(first, rest)
         if own is not None or self.follow is None:
             return own
         if first in self.imported:
@@ -68,6 +70,14 @@ class Names:
             return self.follow(module, [*([original] if original else []), *rest])
         found = (self.follow(module, [first]) for module in sorted(self.starred) if not rest)
         return next((alias for alias in found if alias is not None), None)
+
+    def _scalar_alias(self, first: str, rest: Sequence[str]) -> Alias | None:
+        """`Shaped[Array, ""]` for jaxtyping's own `Scalar`, in whatever way it is imported."""
+        module, original = self.imported.get(first, ("", ""))
+        path = [*([original] if original else []), *rest]
+        if module != _JAXTYPING or len(path) != 1 or path[0] not in _SCALARS:
+            return None
+        return _SCALAR_ALIASES[path[0]]
 
     def own_alias(self, name: str) -> Alias | None:
         """What a name of this very file stands for."""
@@ -128,6 +138,16 @@ class Names:
         if isinstance(node.value, ast.Name) and node.value.id in self.constants:
             return str(self.constants[node.value.id])
         return None
+
+
+_SCALAR_ALIASES = {
+    name: Alias(
+        Names(imported={"Shaped": (_JAXTYPING, "Shaped"), array: (_JAXTYPING, array)}),
+        ast.parse(f'Shaped[{array}, ""]', mode="eval").body,
+        _JAXTYPING,
+    )
+    for name, array in _SCALARS.items()
+}
 
 
 def _array_class(module: str, name: str) -> ArrayClass | None:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from shapecheck.claims.axis_words import is_dim_word
 from shapecheck.shapes import (
     DTYPES,
+    GLUED_PRODUCT,
     PROSE,
     FixedDim,
     Spec,
@@ -20,6 +21,7 @@ from shapecheck.shapes import (
     parse_comment_dims,
     parse_spec,
     read_comment_dims,
+    with_spaced_products,
 )
 
 MAX_TEXT = 2000  # a longer comment is no shape
@@ -38,7 +40,9 @@ _ENUMERATED = re.compile(r"\b([A-Za-z]+_?)[01],\s*(?:\1[12],\s*)?\.\.\.,\s*\1[A-
 _BRACES = re.compile(r"\{(?!\s*+['\"\w]++\s*+:)[^{}]*+\}")
 _BARE_SIGNS = (" x ", " × ", "-by-")
 _SIZE = r"(?:\d+[A-Za-z]\w*|[A-Za-z]\w*(?:\s?[*/+]\s?\w+)?|\d+|\(\w+(?:\s?[-+*/]\s?\w+)+\))"
-_BARE = re.compile(rf"(?<![\w.\-/(\[*+^]){_SIZE}(?:(?:-by-{_SIZE})+|(?: [x×] {_SIZE})+)(?![\w\-(\[^*/])")
+_BARE = re.compile(
+    rf"(?<![\w.\-/(\[*+^])(?:{GLUED_PRODUCT.pattern}|{_SIZE}(?:(?:-by-{_SIZE})+|(?: [x×] {_SIZE})+))(?![\w\-(\[^*/])"
+)
 # What comes before or behind a bracket that is an operand: `10000 ** (2i / dim)`.
 _OPERATOR_BEFORE = re.compile(r"[\w)\]]\s*+(\*\*|\^|//?|[*×·⋅+−-]|(?<=\s)x(?=\s))\s*+$")
 _OPERATOR_BEHIND = re.compile(r"(?:\s*+(?:\*\*|\^|//?|[*·⋅+])|\s++x(?=\s))\s*+[\w(\[]")
@@ -103,9 +107,14 @@ def _brackets_in(text: str) -> tuple[Bracket, ...]:
             result.append(found)
         elif found and depth < _DEPTH:
             pending += [(inner, depth + 1) for inner in reversed(group.inner)]
-    if any(sign in text for sign in _BARE_SIGNS):
+    if may_list_bare_sizes(text):
         result = sorted([*result, *_bare_lists(text, outside)], key=lambda each: each.start)
     return tuple(result)
+
+
+def may_list_bare_sizes(text: str) -> bool:
+    """A quick look for sizes outside of brackets: `n x d`, `BxTxD`, `n-by-2`."""
+    return any(sign in text for sign in _BARE_SIGNS) or GLUED_PRODUCT.search(text) is not None
 
 
 def _bare_lists(text: str, outside: Sequence[_BracketGroup]) -> Iterator[Bracket]:
@@ -115,7 +124,7 @@ def _bare_lists(text: str, outside: Sequence[_BracketGroup]) -> Iterator[Bracket
         spec = parse_comment_dims(match.group().replace("-by-", " x "))
         beside = [group for group in outside if group.start < end and start < group.end]
         free = all(start <= group.start and group.end <= end for group in beside)  # `B x (1 + Q)` holds one
-        operands = {*re.split(r"-by-| [x×] ", match.group())}
+        operands = {*re.split(r"-by-| [x×] ", with_spaced_products(match.group()))}
         twice = len(operands) == 1 and all(len(each) > 1 for each in operands)  # "step-by-step"
         if free and spec is not None and len(spec.dims) > 1 and not twice and operands.isdisjoint(PROSE | {"x"}):
             yield Bracket(start=start, end=end, text=match.group(), spec=spec, bare=True)

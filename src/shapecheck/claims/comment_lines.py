@@ -10,7 +10,7 @@ import re
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from shapecheck.claims.brackets import find_unclosed
+from shapecheck.claims.brackets import find_unclosed, may_list_bare_sizes
 from shapecheck.claims.comment_text import (
     Segment,
     lists_letters,
@@ -251,7 +251,7 @@ def _may_state_shape(text: str) -> bool:
     """A quick look, since most comments are prose."""
     if lone_capital(text) or lists_letters(text) or may_list_words(text) or says_scalar(text):
         return True
-    return any(sign in text for sign in ("(", "[", ",", "shape", " x ", "×", "-by-"))
+    return any(sign in text for sign in ("(", "[", ",", "shape", "×")) or may_list_bare_sizes(text)
 
 
 def _code(block: Sequence[Comment]) -> list[bool]:

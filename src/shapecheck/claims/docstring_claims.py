@@ -45,7 +45,7 @@ from shapecheck.syntax.source_text import SourceText
 _OPENING = re.compile(r"[rRuUbBfF]{0,2}(\"\"\"|'''|\"|')")
 _MAY_HINT_TYPED = re.compile(rf"{MAY_SAY_RANK.pattern}|{MAY_LIST_TEXTS.pattern}", re.IGNORECASE)
 _MAY_HINT = re.compile(rf"{_MAY_HINT_TYPED.pattern}|{MAY_SAY_TYPE.pattern}", re.IGNORECASE)
-_MAY_STATE = re.compile(r"shape|scalar|[(\[][^()\[\]]*[)\]]|\w [x×] \w|-by-", re.IGNORECASE)
+_MAY_STATE = re.compile(r"shape|scalar|[(\[][^()\[\]]*[)\]]|\w [x×] \w|-by-|[A-Z\d]x[A-Z\d]", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ _SECTIONS: dict[str, Kind] = {
     **dict.fromkeys(["attributes", "fields"], "field"),
 }
 _HEADER = re.compile(r"\s*(?P<bold>\*\*)?(?P<name>[A-Za-z][A-Za-z ]{2,30}?)(?P<colon>:)?(?(bold)\*\*):?\s*$")
-_INLINE_RETURN = re.compile(r"\s*(?:\*\*)?Returns?:(?:\*\*)?\s+(?=\S)")
+_INLINE_RETURN = re.compile(r"\s*(?:\*\*)?(?:Returns?|Outputs?):(?:\*\*)?\s+(?=\S)")
 _UNDERLINE = re.compile(r"\s*-{3,}\s*$")
 _BULLET = re.compile(r"\s*[-*+]\s+")
 # A shape that stands between a name and its colon: x `[n, 3]`: points, x `float` `[n, 3]`: points, x [n, 3]-array: ...
@@ -33,6 +33,11 @@ SHAPE_BEFORE_COLON = r"(?:`\w+`[ \t]*)?(?:`?\[[^\[\]\n]*\]`?[\w -]{0,20})?"
 _ITEM = re.compile(
     r"\s*(?:[-*+]\s+)?(?P<names>`?\*{0,2}[A-Za-z_]\w*`?(?:\s*,\s*`?\*{0,2}[A-Za-z_]\w*`?)*)"
     rf"\s*(?=[:(]|--\s|(?<=\s){SHAPE_BEFORE_COLON}:)"
+)
+# In a section of parameters: `x is (B, T, D)`, `q, k are of shape [B, D]`.
+_SENTENCE_ITEM = re.compile(
+    r"\s*(?:[-*+]\s+)?(?P<names>`?[A-Za-z_]\w*`?(?:\s*,\s*`?[A-Za-z_]\w*`?)*)"
+    r"\s+(?=(?:is|are)\s+(?:of\s+shape\s+)?[(\[])"
 )
 _NUMPY_ITEM = re.compile(r"\s*(?P<names>\*{0,2}[A-Za-z_]\w*(?:\s*,\s*\*{0,2}[A-Za-z_]\w*)*)\s*(?::|$)")
 _SPHINX = re.compile(r"\s*:(?:param|parameter|arg|argument|type)\s+(?:(?P<type>[^:\n]*)\s)?\*{0,2}(?P<name>\w+)\s*:")
@@ -222,6 +227,8 @@ class _SectionReader:
 
     def _starts_item(self, line: Line) -> bool:
         match = (_NUMPY_ITEM if self.style == "numpy" else _ITEM).match(line.text)
+        if match is None and self.kind == "param":
+            match = _SENTENCE_ITEM.match(line.text)
         anonymous = self.style == "numpy" and self.kind == "return"
         if match is None and not anonymous:
             self.current = None
@@ -269,10 +276,13 @@ _SIGNS = re.compile(
     r"(?P<word>\\{1,2}(?:text|texttt|mathrm|mathtt|mathit|operatorname)\{(?P<inner>[^{}]*)\})"
     r"|(?P<times>\\{1,2}times(?![a-z]))|(?P<dots>\\{1,2}l?dots(?![a-z]))|\\{1,2}(?P<sign>[_,;! ])|\$"
 )
+# One word for what may be given as an array, in another spelling.
+_ARRAY_LIKE = re.compile(r"(?<=[Aa]rray)(?:-(?=like\b)| (?=like(?:,|\s+(?:of|with)\b)))")
 
 
 def without_markup(text: str) -> tuple[str, Sequence[int]]:
-    """The text, and for each of its characters the offset in what was written."""
+    """The text in plain words, and for each of its characters the offset in what was written."""
+    text = _ARRAY_LIKE.sub("_", text)
     if ":`" not in text and "$" not in text:
         return text, range(len(text) + 1)
     offsets = list(range(len(text) + 1))

@@ -5,7 +5,13 @@ user's packages are.
 """
 
 from shapecheck.shapes.annotation_spec import parse_spec
-from shapecheck.shapes.comment_spec import SpecReading, parse_comment_dims, read_comment_dims
+from shapecheck.shapes.comment_spec import (
+    GLUED_PRODUCT,
+    SpecReading,
+    parse_comment_dims,
+    read_comment_dims,
+    with_spaced_products,
+)
 from shapecheck.shapes.dialects import SpecError, UnsupportedSpec
 from shapecheck.shapes.dtypes import DTYPES, comment_dtype, dtype_matches, short_dtype
 from shapecheck.shapes.expressions import EvaluationError, Expression, Size, UnboundName, UndefinedSizeError, evaluate
@@ -31,6 +37,7 @@ from shapecheck.shapes.split_dims import PROSE
 
 __all__ = [
     "DTYPES",
+    "GLUED_PRODUCT",
     "PROSE",
     "AnyDim",
     "AnyDims",
@@ -71,4 +78,5 @@ __all__ = [
     "rename_names",
     "sample_sizes",
     "short_dtype",
+    "with_spaced_products",
 ]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shapecheck.shapes.annotation_spec import parse_spec
-from shapecheck.shapes.comment_spec import parse_comment_dims
+from shapecheck.shapes.comment_spec import GLUED_PRODUCT, parse_comment_dims
 from shapecheck.shapes.dialects import SpecError
 from shapecheck.shapes.spec import Spec
 
@@ -16,6 +16,7 @@ _STRING = re.compile(
     r"(?P<before>[^\n\"']*[\[,]\s*)(?P<open>[\"'])(?P<inner>[^\"'\n]*)(?P<close>[\"'])(?P<after>\s*\])"
 )
 _SEPARATORS = (re.compile(r"\s+[xX]\s+"), re.compile(r"\s*×\s*"), re.compile(r"\s+"))
+_GLUE = "x"
 _OPERATOR = re.compile(r"\s*(//|\*\*|[*+/-])\s*")
 _PAIRS = {"(": ")", "[": "]"}
 
@@ -35,7 +36,10 @@ class ClaimText:
         """The claim with other dims, those that are no text of its own spaced as its own are."""
         written = [dim if dim in self.dims else self._in_style(dim) for dim in dims]
         comma = "," if self.lone_comma and len(written) == 1 else ""
-        return f"{self.before}{self.separator.join(written)}{comma}{self.after}"
+        inner = self.separator.join(written)
+        if self.separator == _GLUE and len(written) > 1 and not GLUED_PRODUCT.fullmatch(inner):
+            inner = f" {_GLUE} ".join(written)  # longer names
+        return f"{self.before}{inner}{comma}{self.after}"
 
     def spec_of(self, dims: Sequence[str]) -> Spec | None:
         """What the claim says with these dims; None if it could not be read back."""
@@ -77,7 +81,9 @@ def split_comment(text: str, count: int) -> ClaimText | None:
     if not inner.strip():
         dims = []
     separator = ", " if len(dims) < 2 or re.search(r",\s", inner) else ","
-    if len(dims) == 1 and count > 1:
+    if len(dims) == 1 and count > 1 and GLUED_PRODUCT.fullmatch(inner):
+        dims, separator, lone_comma = inner.split(_GLUE), _GLUE, False
+    elif len(dims) == 1 and count > 1:
         for pattern in _SEPARATORS:
             dims = pattern.split(inner.strip())
             if len(dims) == count and (parted := pattern.search(inner.strip())) is not None:

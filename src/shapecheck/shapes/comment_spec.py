@@ -5,6 +5,7 @@ One text may be read in several ways; and much that looks like a list of dims is
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -30,6 +31,10 @@ from shapecheck.shapes.split_dims import Tokens, pieces
 
 MAX_TEXT = 1000
 MAX_TOKENS = 400
+# `BxTxD`, `Nx3`, `TxBxm`: sizes of one letter or of digits. `3x3` is a kernel, and `Exp` a word.
+GLUED_PRODUCT = re.compile(
+    r"(?<![\w.])(?=[x\d]*[A-Z])(?:[A-Z]\d?|[1-9]\d*)x(?:[A-Z]\d?|\d+)(?:x(?:[A-Za-wyz]\d?|\d+))*(?!\w|\.\w)"
+)
 
 
 @dataclass(frozen=True)
@@ -61,10 +66,10 @@ def read_comment_dims(text: str, *, spaces: bool = False) -> SpecReading | None:
 
 
 def _read_spec(text: str, *, spaces: bool, options: bool) -> SpecReading | None:
-    if len(text) > MAX_TEXT or _is_dimensionality(text):
+    if len(text) > MAX_TEXT or _is_dimensionality(text) or _lists_shapes(text):
         return None
     try:
-        tokens = tokenize(text, COMMENT, limit=MAX_TOKENS)
+        tokens = tokenize(with_spaced_products(text), COMMENT, limit=MAX_TOKENS)
         cut = pieces(tokens, spaces=spaces, options=options)
         specs = [*_specs(cut.choices[0])]
     except SpecError:
@@ -76,6 +81,17 @@ def _read_spec(text: str, *, spaces: bool, options: bool) -> SpecReading | None:
             specs += _specs(choice)
     specs = [*dict.fromkeys(specs)]
     return SpecReading(specs[0], tuple(specs[1:]), cut.ambiguous) if specs else None
+
+
+def _lists_shapes(text: str) -> bool:
+    """Whether a text is a list of shapes, and not of dims: `BxTxD, BxT`."""
+    parts = text.split(",")
+    return len(parts) > 1 and all(GLUED_PRODUCT.fullmatch(part.strip()) for part in parts)
+
+
+def with_spaced_products(text: str) -> str:
+    """The text with blanks around the signs of multiplication in `BxTxD`."""
+    return GLUED_PRODUCT.sub(lambda found: found.group().replace("x", " x "), text)
 
 
 def _specs(choice: Sequence[Tokens]) -> Iterator[Spec]:
