@@ -37,6 +37,10 @@ _CONTAINER = re.compile(
     re.IGNORECASE,
 )
 _OR_BEFORE = re.compile(r"(?:^|[\s(,.;])or\s+(?:\w+\s+){0,4}$", re.IGNORECASE)
+# `position is a NumPy array of`
+_SUBJECT = re.compile(r"(?:^|[,;.]\s+|\band\s+|\bwhere\s+)[`'\"]*(\w+)[`'\"]*\s+(?:is|are|has|have)\b[^,.;:]*$")
+# `(steps, n)`, and on the next line "Or with `series` in front".
+_OR_IN_NEXT_SENTENCE = re.compile(r"[\s`'\".,;]*\(?(?:Or\b|Alternatively\b|or\s+with(?:out)?\b)")
 # What the text calls a part, if it says of it more than its shape: `- mean: array of shape (b,)`.
 _ENTRY = re.compile(
     r"(?:^|[\n,;{(]|[-*+]\s)\s*[`'\"]*([A-Za-z_]\w*)[`'\"]*\s*(?:\((?:[^()\n]|\([^()\n]*\))*\)\s*)?:\s[^:\n]*$"
@@ -494,6 +498,9 @@ def _part(text: str, segment: Segment, offset: int, elements: Sequence[str]) -> 
         and (segment.colon or label in elements or _is_quoted(before, label))
     ):
         return label
+    subject = _SUBJECT.search(before)
+    if subject is not None and subject.group(1) in elements:
+        return subject.group(1)
     entry = _ENTRY.search(before)
     return entry.group(1) if entry is not None and entry.group(1) not in _KINDS else ""
 
@@ -556,6 +563,7 @@ def _of_value(
     near = len(_QUOTED.sub("x", before).split()) <= _LONG_WAY
     near &= _OF_ONE.search(text[: _marker_start(text, segments[0])]) is None
     plainly = near and not SELDOM.search(before) and not SELDOM.search(after) and not leaves_axes_out(after)
+    plainly &= _OR_IN_NEXT_SENTENCE.match(text, segments[-1].shapes[-1].end) is None
     for segment in segments:
         for bracket in segment.shapes:
             yield DescribedShape(

@@ -46,6 +46,7 @@ _OPENING = re.compile(r"[rRuUbBfF]{0,2}(\"\"\"|'''|\"|')")
 _MAY_HINT_TYPED = re.compile(rf"{MAY_SAY_RANK.pattern}|{MAY_LIST_TEXTS.pattern}", re.IGNORECASE)
 _MAY_HINT = re.compile(rf"{_MAY_HINT_TYPED.pattern}|{MAY_SAY_TYPE.pattern}", re.IGNORECASE)
 _MAY_STATE = re.compile(r"shape|scalar|[(\[][^()\[\]]*[)\]]|\w [x×] \w|-by-|[A-Z\d]x[A-Z\d]", re.IGNORECASE)
+_LIST_OF_TUPLES = re.compile(r"\b[Ll]ists? of\b[^.:]*\b(?:tuples?|pairs?)\b")
 
 
 @dataclass(frozen=True)
@@ -329,6 +330,8 @@ class DocstringReader:
                     yield self._claim(text, each, owner, name, place, (each.result, *select), group)
                 elif each.part in elements:
                     index: tuple[Selector, ...] = (elements.index(each.part), *select)
+                    if _LIST_OF_TUPLES.search(text.text):
+                        index = ("*", elements.index(each.part))
                     yield self._claim(text, replace(each, part=""), owner, name, place, index, group)
                 else:
                     own = replace(each, part="" if each.part == name else each.part)

@@ -12,7 +12,7 @@ from shapecheck.claims.claim_sites import Sites
 from shapecheck.claims.comment_lines import comment_span
 from shapecheck.claims.comment_targets import CommentTarget, CommentTargets
 from shapecheck.claims.comment_text import Segment
-from shapecheck.claims.literal_tuples import has_list_of_numbers, is_listed, lists_numbers, repeats_values
+from shapecheck.claims.literal_tuples import has_list_of_numbers, is_listed, is_row, lists_numbers, repeats_values
 from shapecheck.model import Claim, Selector
 from shapecheck.shapes import print_spec
 from shapecheck.syntax.comment_tokens import Comment
@@ -73,6 +73,8 @@ class DraftedClaims:
                 return
             if len(shapes) == 1 and not named and lists_numbers(target.code, len(shapes[0].spec.dims)):
                 return
+            if len(shapes) == 1 and not named and is_row(target.code, len(shapes[0].spec.dims)):
+                return  # `(row, column, values)` above such tuples says what is in each
             if len(shapes) == 1 and is_listed(target.code, len(shapes[0].spec.dims)):
                 draft = replace(draft, sure=False)  # `size = (h, w)  # (rows, cols)` names the elements
         if segment.alternatives:

@@ -35,6 +35,11 @@ def is_listed(code: ast.AST, count: int) -> bool:
     return all(isinstance(element, ast.Constant) or dotted_name(element) is not None for element in value.elts)
 
 
+def is_row(code: ast.AST, count: int) -> bool:
+    """Whether it is a tuple of so many values that stands in a list, or in an argument: a row of a table."""
+    return isinstance(code, ast.Tuple) and len(code.elts) == count > 1
+
+
 def lists_numbers(code: ast.AST, count: int) -> bool:
     """Whether the value is just so many numbers, more than one: `limits = (0.0, 1.0)`, which has one axis at most."""
     value = getattr(code, "value", code)

@@ -28,6 +28,7 @@ from shapecheck.claims.near_names import NearNames
 from shapecheck.claims.part_claims import described_parts
 from shapecheck.claims.paths import PathReader
 from shapecheck.claims.shape_names import shape_names, with_whole_shapes
+from shapecheck.claims.shared_patterns import with_open_patterns
 from shapecheck.claims.taught_dims import taught_dims
 from shapecheck.claims.written_equations import written_equations
 from shapecheck.model import Claim, Module, Problem, Scope, Span, Suppression
@@ -148,7 +149,7 @@ def _read_tree(source: SourceText, around: NotebookContext, neighbours: Neighbou
     claims += docstrings.claims()
     claims += CodeClaimReader(source, tables, sites, known).claims()
     shapes = shape_names(tables) - known
-    claims = [with_whole_shapes(claim, shapes) for claim in claims]
+    claims = [with_whole_shapes(claim, shapes) for claim in with_open_patterns(claims)]
     debug_calls = tuple(DebugCalls(source, tables, sites, names).calls())
     problems: Iterable[Problem] = [*annotations.problems, *malformed, *comments.problems]
     ordered = tuple(sorted(claims, key=_in_order))

@@ -11,7 +11,14 @@ from types import CodeType
 
 import jax
 
-from shapecheck.evaluate.framework_protocol import Classes, Framework, loaded_frameworks
+from shapecheck.evaluate.framework_protocol import (
+    Classes,
+    Framework,
+    known_packages,
+    loaded_frameworks,
+    model_classes,
+    modules_in,
+)
 from shapecheck.evaluate.inputs.facts.body_shapes import NO_SHAPES, BodyShape, with_named_axes
 from shapecheck.evaluate.inputs.facts.name_hints import is_axis, is_key
 from shapecheck.evaluate.inputs.facts.namesakes import significant_words
@@ -281,6 +288,21 @@ def property_sizes(specs: Iterable[str], holder: object) -> dict[str, int]:
     names = (name for name in free_names(specs) if isinstance(getattr(type(holder), name, None), property))
     found = {name: computed_attribute(holder, name) for name in names}
     return {name: value for name, value in found.items() if type(value) is int}
+
+
+def part_sizes(specs: Iterable[str], holder: object) -> dict[str, int]:
+    """The integers that the modules inside of an instance hold for dims of their names, if these agree.
+
+    Of `(seq, head_dim // 2)` in a block whose attention has a `head_dim`. Only of classes that no framework has made,
+    since the features of a layer are those of many values.
+    """
+    names = free_names(specs)
+    found: dict[str, set[int]] = {}
+    for path, module in modules_in(holder, "", model_classes()) if names else ():
+        if path and type(module).__module__.partition(".")[0] not in known_packages():
+            for name, value in integers_of(module).items():
+                found.setdefault(name, set()).add(value)
+    return {name: next(iter(found[name])) for name in names if len(found.get(name, ())) == 1}
 
 
 def namesake_sizes(specs: Iterable[str], claimed: Iterable[str], known: Mapping[str, int]) -> dict[str, int]:

@@ -41,6 +41,7 @@ from shapecheck.evaluate.inputs.facts.signature_facts import (
     made_specs,
     missing_parameters,
     namesake_sizes,
+    part_sizes,
     property_sizes,
     ranks_of,
     record_names,
@@ -300,6 +301,7 @@ class CallBuilder:
                 model, known, construction = instance(trial)
                 if not isinstance(model, LazyCall):
                     known = {**property_sizes(specs, model), **known, **attribute_sizes(specs, "self", model)}
+                    known = {**part_sizes(specs, model), **known}
                 known = {**namesake_sizes(specs, claimed, known), **known}
             self.note_own_sizes(known, model)
             first = () if instance is None else (model,)
