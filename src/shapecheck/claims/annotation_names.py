@@ -15,6 +15,7 @@ _JAXTYPING = "jaxtyping"
 # Its own aliases of arrays without axes. (Those of random keys say nothing of a shape.)
 _SCALARS = {"Scalar": "Array", "ScalarLike": "ArrayLike"}
 TYPED_DICT = "TypedDict"
+_MOST_NAMES = 8  # for one type, each of them assigned to the next
 
 
 @dataclass(frozen=True)
@@ -95,8 +96,15 @@ class Names:
             return own or module
         return name.rpartition(".")[2]
 
-    def array_class(self, node: ast.expr) -> ArrayClass | None:
-        """The array type that a name stands for."""
+    def array_class(self, node: ast.expr, depth: int = _MOST_NAMES) -> ArrayClass | None:
+        """The array type that a name stands for, also where it is another name for it: `Float = jaxtyping.Float`."""
+        found = self._own_array_class(node)
+        alias = self.alias(node) if found is None and depth else None
+        if alias is None or not isinstance(alias.value, ast.Name | ast.Attribute):
+            return found
+        return alias.names.array_class(alias.value, depth - 1)
+
+    def _own_array_class(self, node: ast.expr) -> ArrayClass | None:
         name = dotted_name(node)
         if name is None:
             return None

@@ -34,12 +34,12 @@ def describes_operand(text: str, statement: ast.stmt) -> bool:
     return named.isdisjoint(stored) and not named.isdisjoint(_changed_operands(value))
 
 
-def changed_variable(statement: ast.stmt, is_array: Callable[[str], bool]) -> list[ast.expr]:
-    """The one variable that a statement makes another of, `x` of `y = x.reshape(n, -1)`, and what it is on the way.
+def changed_variable(code: ast.AST, is_array: Callable[[str], bool]) -> list[ast.expr]:
+    """The one variable that a statement or an expression makes another of, and what it is on the way: `x.reshape(n)`.
 
     The variable is the first, and there is nothing if it is none. `is_array` tells those that may be arrays.
     """
-    value = getattr(statement, "value", None)
+    value = getattr(code, "value", None) if isinstance(code, ast.stmt) else code
     steps: list[ast.expr] = []
     while isinstance(value, ast.expr):
         steps.insert(0, value)

@@ -350,7 +350,7 @@ class CommentClaimReader:
         def is_array(name: str) -> bool:
             return name not in self.known and name != "self" and self.tables.is_visible(scope, name)
 
-        found = changed_variable(placed.node, is_array)
+        found = changed_variable(targets[0].code, is_array)
         name = dotted_name(found[0]) if found else None
         if name is None or (segment.labels and name not in segment.labels):
             return None

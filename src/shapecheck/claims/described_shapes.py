@@ -38,9 +38,11 @@ _CONTAINER = re.compile(
 )
 _OR_BEFORE = re.compile(r"(?:^|[\s(,.;])or\s+(?:\w+\s+){0,4}$", re.IGNORECASE)
 # `position is a NumPy array of`
-_SUBJECT = re.compile(r"(?:^|[,;.]\s+|\band\s+|\bwhere\s+)[`'\"]*(\w+)[`'\"]*\s+(?:is|are|has|have)\b[^,.;:]*$")
+_SUBJECT_OF_PART = re.compile(r"(?:^|[,;.]\s+|\band\s+|\bwhere\s+)[`'\"]*(\w+)[`'\"]*\s+(?:is|are|has|have)\b[^,.;:]*$")
 # `(steps, n)`, and on the next line "Or with `series` in front".
 _OR_IN_NEXT_SENTENCE = re.compile(r"[\s`'\".,;]*\(?(?:Or\b|Alternatively\b|or\s+with(?:out)?\b)")
+# "for 1d inputs": of others nothing is said.
+_FOR_A_RANK = re.compile(r"\b(?:for|with|in\s+(?:the\s+)?case\s+of)\s+(?:an?\s+)?\d-?d\b", re.IGNORECASE)
 # What the text calls a part, if it says of it more than its shape: `- mean: array of shape (b,)`.
 _ENTRY = re.compile(
     r"(?:^|[\n,;{(]|[-*+]\s)\s*[`'\"]*([A-Za-z_]\w*)[`'\"]*\s*(?:\((?:[^()\n]|\([^()\n]*\))*\)\s*)?:\s[^:\n]*$"
@@ -87,7 +89,8 @@ _ENSURES = re.compile(r"\W*(?:ensur|enforc|guarante|forc)\w*\b|\W*makes?\s+sure\
 _BULLET = re.compile(r"^[ \t]*[-*+]\s", re.MULTILINE)
 # "Tuple of key and value tensors of shape ..." is about each of them.
 _OF_EACH = re.compile(
-    r"\b(?:tuple|pair|list|sequence)s?\s+of\s+(?:[\w-]+\s+){0,4}(?:tensors|arrays|matrices|vectors),?\s+(?:each\s+)?"
+    r"\b(?:(?:tuple|pair|list|sequence)s?\s+of\s+(?:[\w-]+\s+){0,4}|(?:both|all|each)\s+(?:[\w-]+\s+){0,2})"
+    r"(?:tensors|arrays|matrices|vectors),?\s+(?:each\s+)?"
     r"(?:of|with|having)\s+(?:the\s+)?$",
     re.IGNORECASE,
 )
@@ -100,6 +103,12 @@ _OF_ONE = re.compile(
 _RESPECTIVELY = re.compile(r"\brespectively\b")
 _OR_NONE = re.compile(
     r"^[\s`]*(?:(?:[\w.]+\s+)?(?:nd)?(?:array|tensor|matrix|vector)\s+)?(?:\(?optional\)?|or\s+`*None`*)", re.IGNORECASE
+)
+# "None or an array of", "Flattened tokens of": what it is when it is given.
+_AS_GIVEN = re.compile(
+    r"^(?:\s*\([^()\n]*\)\s*:)?[\s`:]*(?:None`*\s+or\s|(?:(?:the|an?)\s+)?(?:flattened|reshaped|transformed|batched|initiali[sz]ed)\s+"
+    r"(?!(?:to|into|by|from|before|after|as|in|for|with|over|and|or|at|if|when)\b))",
+    re.IGNORECASE,
 )
 # "Labels of shape [b, m]. If `one_hot`, it is [b, m, c]": what else it may be.
 _THEN_IT_IS = re.compile(
@@ -498,7 +507,7 @@ def _part(text: str, segment: Segment, offset: int, elements: Sequence[str]) -> 
         and (segment.colon or label in elements or _is_quoted(before, label))
     ):
         return label
-    subject = _SUBJECT.search(before)
+    subject = _SUBJECT_OF_PART.search(before)
     if subject is not None and subject.group(1) in elements:
         return subject.group(1)
     entry = _ENTRY.search(before)
@@ -544,7 +553,7 @@ def _of_value(
         if not _OR_BEFORE.search(text[: _marker_start(text, later)]):
             return
     sentence_start, sentence_end = _sentence(text, segments[0].shapes[0].start)
-    before = text[sentence_start : segments[0].shapes[0].start]
+    before = _AS_GIVEN.sub("", text[sentence_start : segments[0].shapes[0].start])
     after = text[segments[-1].shapes[-1].end : max(sentence_end, segments[-1].shapes[-1].end)]
     after = _OR_NONE.sub("", after)  # it may be left out
     alternatives = len(segments) > 1 or segments[0].alternatives
@@ -563,6 +572,7 @@ def _of_value(
     near = len(_QUOTED.sub("x", before).split()) <= _LONG_WAY
     near &= _OF_ONE.search(text[: _marker_start(text, segments[0])]) is None
     plainly = near and not SELDOM.search(before) and not SELDOM.search(after) and not leaves_axes_out(after)
+    plainly &= _FOR_A_RANK.search(before + after) is None
     plainly &= _OR_IN_NEXT_SENTENCE.match(text, segments[-1].shapes[-1].end) is None
     for segment in segments:
         for bracket in segment.shapes:

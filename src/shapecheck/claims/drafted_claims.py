@@ -141,6 +141,7 @@ class DraftedClaims:
             loose=not sure,
             each=each,
             exact=_is_exact(comment, draft, shape),
+            behind_arrow=draft.segment.arrow,
         )
 
 

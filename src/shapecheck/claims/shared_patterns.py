@@ -25,7 +25,8 @@ def with_open_patterns(claims: Sequence[Claim]) -> Iterator[Claim]:
         values[claim.scope, claim.span] += 1
     for claim in claims:
         several = claim.notation == "comment" and (claim.each or values[claim.scope, claim.span] > 1)
-        others = [names for span, names in texts[claim.scope].items() if span.line != claim.span.line] if several else []
+        beside = texts[claim.scope].items() if several else ()
+        others = (names for span, names in beside if span.line != claim.span.line)
         yield _with_open(claim, _kinds(set[str]().union(*others)))
 
 

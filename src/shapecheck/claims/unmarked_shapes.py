@@ -86,14 +86,16 @@ def is_unmarked_shape(text: str, segment: Segment, begin: int, *, is_return: boo
         return False
     sentence = _SENTENCE.split(lead)[-1]
     others = _VALUES & {each.lower() for each in _words(sentence)}
-    if others and not (others == {"values"} and _is_unmistakable(bracket)):
-        return False  # but `target values [num_samples, y_dim]` are so many
+    is_of_values = _ends_in_noun(sentence) or _is_unmistakable(bracket)
+    if others and not (others <= {"value", "values"} and is_of_values):
+        return False  # but `value tensor (b, t)` and `target values [num_samples, y_dim]` are so many
     if _ends_in_noun(sentence) or _OF_ARRAY.search(sentence):
         return True
     if not _words(sentence) and _is_last(text, bracket):
         return True  # "The masked values. [batch, n]"
     strong = bool(bracket.spec.names()) or any(isinstance(dim, AnyDims) for dim in bracket.spec.dims)
-    placed = behind or _is_last(text, bracket) or (not is_return and _is_unmistakable(bracket))
+    placed = behind or _is_last(text, bracket)
+    placed = placed or (not is_return and (_is_unmistakable(bracket) or _is_quoted_list(text, bracket)))
     return strong and placed and _is_first_sentence(text, bracket)
 
 
@@ -184,6 +186,11 @@ def _is_unmistakable(bracket: Bracket) -> bool:
     """Whether a bracket lists several axes by long names: `[batch_size, num_frames, 2]`."""
     long = [name for name in bracket.spec.names() if "_" in name]
     return bracket.text.startswith("[") and len(bracket.spec.dims) > 1 and len(long) == len(bracket.spec.names()) > 0
+
+
+def _is_quoted_list(text: str, bracket: Bracket) -> bool:
+    """Whether a bracket of several axes is marked as code: ``(B, H, W, C)``."""
+    return bracket.is_list and text[: bracket.start].endswith("`") and text.startswith("`", bracket.end)
 
 
 def _words(text: str) -> list[str]:

@@ -149,7 +149,8 @@ class Claim:
     variable: the entry of that name, should the value have entries (`a|b` for several). `by_alias` tells that the
     shape stands in an alias, which knows nothing of the function where it is used, `or_number` that in place of the
     array one number may be given; one `under_condition` is another shape that the value has then. A comment behind a
-    statement is `exact` if it is no more than a list of numbers.
+    statement is `exact` if it is no more than a list of numbers. What stands `behind_arrow` is what a statement makes
+    of the shape in front: it says nothing of another.
     """
 
     path: str
@@ -175,6 +176,7 @@ class Claim:
     or_number: bool = False
     under_condition: bool = False
     exact: bool = False
+    behind_arrow: bool = False
 
 
 @dataclass(frozen=True)

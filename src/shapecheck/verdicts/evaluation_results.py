@@ -47,6 +47,7 @@ def ends_at_claim(module: Module, claim: Claim, evaluation: Evaluation) -> bool:
 ClaimKey = tuple[str, int]
 MISFIT = "the example's own arguments do not fit the parameters"
 UNEVEN = "it was seen only with sizes for which its division does not come out even"
+OTHER_ARGUMENTS = "what the comment starts from has another number of axes here"
 CONSEQUENCE = "its function, or one that calls it, is given arguments that do not fit its annotations"
 MADE_UP = "it fails, but only for made-up arguments, which prove nothing"
 MADE_EQUAL = "two of its names have one size in all that was evaluated, since the code runs with no other"
@@ -133,13 +134,16 @@ def _read_results(modules: Mapping[str, Module], evaluation: Evaluation, samples
         for index in [
             i
             for i, m in outcomes.bad.items()
-            if i in own or _is_chance(i, m, reader, evaluation) or _may_be_callees(i, m, reader, evaluation)
+            if i in own or _is_chance(i, m, reader, evaluation, modules) or _may_be_callees(i, m, reader, evaluation)
         ]:
             del outcomes.bad[index]
             outcomes.unknown.setdefault(index, MADE_UP)
         for index in [i for i, m in outcomes.bad.items() if _holds_nothing(m, evaluation)]:
             del outcomes.bad[index]
             outcomes.unknown.setdefault(index, HOLDS_NOTHING)
+        for index in _of_other_arguments(reader, outcomes):
+            del outcomes.bad[index]
+            outcomes.unknown.setdefault(index, OTHER_ARGUMENTS)
         if evaluation.origin in ("example", "config") and call.caller is None and not unfit:
             misfits = _misfits(reader, outcomes)
             unfit = bool(misfits)
@@ -279,7 +283,9 @@ def _holds_nothing(mismatch: Mismatch, evaluation: Evaluation) -> bool:
     return is_invented_call(evaluation) and isinstance(value, ArrayValue) and "0" in value.shape
 
 
-def _is_chance(index: int, mismatch: Mismatch, reader: CallReader, evaluation: Evaluation) -> bool:
+def _is_chance(
+    index: int, mismatch: Mismatch, reader: CallReader, evaluation: Evaluation, modules: Mapping[str, Module]
+) -> bool:
     """Whether the axis that does not fit owes its size to an instance that was made up.
 
     Unless an annotation of this call admits that size, under its own name: whoever gives the instance may give another.
@@ -291,10 +297,19 @@ def _is_chance(index: int, mismatch: Mismatch, reader: CallReader, evaluation: E
     size = value.shape[axis]
     invented = [a for a in evaluation.assumptions if a.kind == "size" and a.provenance == "invented"]
     numbers = [int(a.value) for a in invented if a.value.isdigit()]
+    if numbers and reader.call.caller is not None:  # an instance that a call was given, and integers beside it
+        numbers += _given_integers(evaluation, modules)
     admitted = {size[0] for size in reader.memo.single.values() if len(set(size)) == 1}
     if not size.isdigit() or int(size) in admitted or _counts_examples(index, axis, len(value.shape), reader):
         return False
     return any(_is_owed(int(size), number) for number in numbers if number >= _SMALLEST_OWED)
+
+
+def _given_integers(evaluation: Evaluation, modules: Mapping[str, Module]) -> list[int]:
+    """The integers among the arguments of what was evaluated."""
+    first = next((call for call in evaluation.calls if call.caller is None), None)
+    given = modules[first.path].scopes[first.scope].parameters if first is not None else ()
+    return [int(size) for name, size in evaluation.integers if name.partition("[")[0] in given and size.isdigit()]
 
 
 def _may_be_callees(index: int, mismatch: Mismatch, reader: CallReader, evaluation: Evaluation) -> bool:
@@ -404,6 +419,21 @@ def _otherwise_named(reader: CallReader, outcomes: ClaimOutcomes, evaluation: Ev
         if names and beside and not names & others and all(each.notation != "annotation" for each in beside):
             found.add(index)
     return found
+
+
+def _of_other_arguments(reader: CallReader, outcomes: ClaimOutcomes) -> list[int]:
+    """What fails behind an arrow, in a call where what stands in front of it has another number of axes.
+
+    `# [batch, n] -> [batch, n, 1]` says nothing of what is made of three axes; that is held against the front.
+    """
+    claims = reader.module.claims
+    other = {
+        (claims[index].scope, claims[index].span.line)
+        for index, mismatch in outcomes.bad.items()
+        if mismatch.reason == "rank" and claims[index].notation == "comment" and not claims[index].behind_arrow
+    }
+    behind = (index for index in outcomes.bad if claims[index].behind_arrow)
+    return [index for index in behind if (claims[index].scope, claims[index].span.line) in other]
 
 
 def _of_invented(reader: CallReader, evaluation: Evaluation) -> set[int]:

@@ -128,7 +128,7 @@ class CodeErrors:
             return None
         if (
             meets_itself(failed[0], self._call_spec.signature)
-            or meets_inside(failed[0])
+            or meets_inside(failed[0], self._call_spec.signature)
             or self._follows_open(failed[0])
         ):
             return None

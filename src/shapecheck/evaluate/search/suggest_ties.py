@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from shapecheck.evaluate.inputs.facts.defining_source import defining_source
 from shapecheck.evaluate.inputs.facts.namesakes import are_namesakes
+from shapecheck.evaluate.inputs.facts.signature_facts import missing_parameters
 from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED, Size, UnknownSizeError, evaluate
 from shapecheck.evaluate.inputs.trials.ties import CallSignature, Tie
 from shapecheck.evaluate.inputs.trials.trial import TrialOutcome
@@ -24,6 +25,7 @@ _QUOTIENT = re.compile(r"([^\W\d]\w*)//?([^\W\d]\w*)")
 _EITHER = re.compile(r"\beither (\d+) or (\d+)")
 _OF_ONE_AXIS = re.compile("Size of label")
 _CONTRACTS = re.compile(r"contracting dimensions|Size of label|core dimension")
+_CHANNELS = re.compile(r"\bbut (\d+) // 1 != (\d+)")  # of a convolution's input, and of its kernel
 RESHAPE = "cannot reshape array"
 _MOST = 12
 _LARGEST_STEP = 65  # a side of a patch
@@ -229,17 +231,20 @@ def meets_itself(outcome: TrialOutcome, signature: CallSignature) -> bool:
     return False
 
 
-def meets_inside(outcome: TrialOutcome) -> bool:
+def meets_inside(outcome: TrialOutcome, signature: CallSignature) -> bool:
     """Whether what does not fit are sizes that instances in arguments got with their making, or are next to these.
 
-    Whoever makes such an instance may well know that it takes one more than it gives: `MLP(n + 1, hidden, n)`.
+    Whoever makes such an instance may well know that it takes one more than it gives: `MLP(n + 1, hidden, n)`. So it is
+    with such a size and an integer beside it: `sample(model, shape)` is given what the model takes.
     """
     if outcome.bound_call is None or outcome.failure is None:
         return False
     made = {a.value for a in outcome.bound_call.assumptions if (a.kind, a.provenance) == ("size", "invented")}
     near = {int(size) + step for size in made if size.isdigit() for step in (-1, 0, 1)}
-    pairs = opposite_sizes(outcome.failure.message)
-    return bool(pairs) and all(int(size) in near for axes in pairs for size in axes)
+    given = missing_parameters(signature.function, {}) if near and signature.function is not None else []
+    beside = {size for name, size in outcome.bound_call.integers.items() if name.partition("[")[0] in given}
+    pairs = [[int(size) for size in axes] for axes in opposite_sizes(outcome.failure.message)]
+    return bool(pairs) and all(not near.isdisjoint(axes) and near | beside >= {*axes} for axes in pairs)
 
 
 def meets_product(failed: Sequence[TrialOutcome]) -> bool:
@@ -379,6 +384,8 @@ def opposite_sizes(message: str) -> list[tuple[str, ...]]:
 
     One fits all others where arrays broadcast, but not where axes are contracted.
     """
+    if (channels := _CHANNELS.search(message)) is not None:
+        return [channels.groups()]
     shapes = [_NUMBER.findall(text)[::-1] for text in _SHAPE.findall(message)[:2]]
     if len(shapes) < 2:  # one shape alone, which is too much for something else
         return []

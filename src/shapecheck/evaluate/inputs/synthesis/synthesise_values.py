@@ -462,6 +462,8 @@ class ValueSynthesis:
         return " ".join(found)
 
     def _sequence(self, origin: object, arguments: Sequence[object], name: str) -> object:
+        if origin is tuple and len(arguments) > 1 and all(each is int for each in arguments):
+            return tuple(self.integers.choose(f"{name}[{number}]") for number in range(len(arguments)))
         if origin is tuple and arguments and Ellipsis not in arguments:
             return tuple(self.value(a, f"{name}") for a in arguments)
         element = arguments[0] if arguments else Any
