@@ -12,9 +12,16 @@ from shapecheck.claims.claim_sites import Sites
 from shapecheck.claims.comment_lines import comment_span
 from shapecheck.claims.comment_targets import CommentTarget, CommentTargets
 from shapecheck.claims.comment_text import Segment
-from shapecheck.claims.literal_tuples import has_list_of_numbers, is_listed, is_row, lists_numbers, repeats_values
+from shapecheck.claims.literal_tuples import (
+    begins_longer_shape,
+    has_list_of_numbers,
+    is_listed,
+    is_row,
+    lists_numbers,
+    repeats_values,
+)
 from shapecheck.model import Claim, Selector
-from shapecheck.shapes import print_spec
+from shapecheck.shapes import AnyDims, Spec, print_spec
 from shapecheck.syntax.comment_tokens import Comment
 from shapecheck.syntax.source_text import SourceText
 
@@ -119,7 +126,10 @@ class DraftedClaims:
         """One claim, unless nothing can be observed at its place."""
         if not target.places:
             return
-        names = tuple(dict.fromkeys(name for spec in (shape.spec, *shape.readings) for name in spec.names()))
+        readings = [*shape.readings]
+        if begins_longer_shape(shape.spec, target.code):
+            readings.append(Spec((*shape.spec.dims, AnyDims())))  # "Broadcast to [b, t]" above `(b, t, *x.shape)`
+        names = tuple(dict.fromkeys(name for spec in (shape.spec, *readings) for name in spec.names()))
         places = dict.fromkeys((*target.places, *self.anchors.when_bound(target, names)))
         sure = draft.sure and (bool(names) or draft.explicit)
         yield Claim(
@@ -136,7 +146,7 @@ class DraftedClaims:
             group=group,
             sure=sure and (draft.explicit or any(name in self.known for name in names)),
             marked=draft.segment.marked,
-            readings=tuple(map(print_spec, shape.readings)),
+            readings=tuple(map(print_spec, readings)),
             part=draft.part,
             loose=not sure,
             each=each,

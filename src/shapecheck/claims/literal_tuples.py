@@ -68,6 +68,17 @@ def has_entries(code: ast.AST, names: Sequence[str]) -> bool:
     return keys.issuperset(names)
 
 
+def begins_longer_shape(spec: Spec, code: ast.AST) -> bool:
+    """Whether the dims are the first of a tuple in the code that goes on with those of an array: `(b, t, *x.shape)`."""
+    count = len(spec.dims)
+    for each in ast.walk(code):
+        if isinstance(each, ast.Tuple) and len(each.elts) > count and isinstance(each.elts[count], ast.Starred):
+            leading = parse_comment_dims(", ".join(map(ast.unparse, each.elts[:count])) + ",") if count else None
+            if leading == spec:
+                return True
+    return False
+
+
 def _spec(literal: ast.Tuple | ast.List) -> Spec | None:
     try:
         return parse_comment_dims(", ".join(map(ast.unparse, literal.elts)) + ",")

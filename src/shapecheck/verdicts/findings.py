@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,6 +31,8 @@ from shapecheck.verdicts.evaluation_results import ClaimKey, ends_at_claim
 from shapecheck.verdicts.judge import Verdicts
 from shapecheck.verdicts.messages import failure_finding, line_span, mismatch_finding
 from shapecheck.verdicts.unreached import Reasons
+
+_DIGITS = re.compile(r"\d+")  # sizes in reasons, which differ from call to call
 
 
 def near_misses(module: Module) -> list[Finding]:
@@ -229,11 +232,12 @@ def stops(
 ) -> list[Finding]:
     """SC302: why evaluations ended early, where that left claims unreached, and none of the `false` ones says it.
 
-    An error `reported` on the same line says it too.
+    An error `reported` on the same line says it too. What ends on one line for one reason is one note, as the many calls
+    of a parametrised test are.
     """
     paths = {u.path for u in unreached}
     errors = {(each.path, each.span.line) for each in reported if each.code in ("SC301", "SC305")}
-    found: dict[tuple[str, int, str], Finding] = {}
+    found: dict[tuple[str, int, str], dict[str, str]] = {}  # by place and reason: targets, with the reason of each
     for run in runs:
         if any(evaluation.refused for evaluation in run):  # a finding says it
             continue
@@ -260,12 +264,19 @@ def stops(
             if any(ends_at_claim(modules[key[0]], modules[key[0]].claims[key[1]], evaluation) for key in false):
                 continue
             if path in modules and evaluation.path in paths:
-                rule = RULES["SC302"]
-                message = rule.message.format(target=evaluation.target, reason=evaluation.reason)
-                span = line_span(modules[path].lines, line)
-                finding = Finding(code=rule.code, severity=rule.severity, path=path, span=span, message=message)
-                found.setdefault((path, line, evaluation.target), finding)
-    return list(found.values())
+                same = found.setdefault((path, line, _DIGITS.sub("", evaluation.reason)), {})
+                same.setdefault(evaluation.target, evaluation.reason)
+    return [_note_of(modules[path], line, targets) for (path, line, _), targets in found.items()]
+
+
+def _note_of(module: Module, line: int, targets: Mapping[str, str]) -> Finding:
+    """SC302 for what ended on one line, each of the targets for its reason."""
+    rule = RULES["SC302"]
+    (target, reason), *others = targets.items()
+    several = f"{target} (and {len(others)} more that end here)" if others else target
+    message = rule.message.format(target=several, reason=reason)
+    span = line_span(module.lines, line)
+    return Finding(code=rule.code, severity=rule.severity, path=module.path, span=span, message=message)
 
 
 def _leaves_open(modules: Mapping[str, Module], run: Sequence[Evaluation], unreached: Sequence[UnreachedClaim]) -> bool:
