@@ -204,6 +204,19 @@ def test_scalars_of_jaxtyping_are_arrays_without_axes(described):
     assert described(source) == expected
 
 
+def test_other_names_for_the_types(described):
+    source = """
+        import jaxtyping
+        Array, Float = jaxtyping.Array, 1
+        Array = jaxtyping.Array
+        Real = jaxtyping.Float
+        Again = Real
+
+        def f(x: Real[Array, "n"], y: Again[Array, "n m"], z: Float[Array, "k"]): ...
+    """
+    assert described(source) == ["Float[n]: param x", "Float[n m]: param y"]
+
+
 def test_structure_names_are_kept(read):
     (claim,) = read(f'{ARRAYS}def f(x: PyTree[Float[A, "n"], "T ..."]): ...').claims
     assert claim.structure == "T ..."

@@ -19,6 +19,11 @@ BEHIND = {
     "x = f(y)  # N x D matrix": ["[N D]: value f(y)"],
     "x = f(y)  # batch x height x width": ["[batch height width]: value f(y)"],
     "x = f(y)  # a x b": [],
+    "x = [\n    # (row, column, n_tokens)\n    (f(a), f(b), f(c)),\n]": [],
+    "x = [\n    # (row, column, n_tokens)\n    f(a),\n]": ["[row column n_tokens]: value f(a)"],
+    "x = f(jnp.zeros((n_tokens, d, *y.shape)))  # (n_tokens, d)": [
+        "[n_tokens d]: value f(jnp.zeros((n_tokens, d, *y.shape)))"
+    ],
     "x = f(y)  # BxTxD": ["[B T D]: value f(y)"],
     "x = f(y)  # [Nx3]": ["[N 3]: value f(y)"],
     "x = f(y)  # (B, HxW)": ["[B H*W]: value f(y)"],
@@ -214,3 +219,10 @@ def test_an_equals_sign_tells_a_shape_of_what_are_no_variables(
 def test_sizes_may_be_variables_behind_an_equals_sign(described: Describe) -> None:
     source = "def f(x):\n    B, T = x.shape\n    y = g(x)  # y = (B, T)\n    z = h(y)  # z = (y, x)\n    return z\n"
     assert described(source) == ["[B T]: value g(x)"]
+
+
+def test_a_name_for_the_own_size_of_each(described: Describe) -> None:
+    source = "q = f(x)  # (B, L1, C)\nk = f(y)  # (B, L2, C)\n# q/k: (B, L, C)\nz = g(q, k)\n"
+    shared = ["[B _ C]: q before 4", "[B _ C]: k before 4"]
+    assert described(source)[2:] == shared
+    assert described(source.replace("L2", "L"))[2:] == [each.replace("_", "L") for each in shared]

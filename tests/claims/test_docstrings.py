@@ -5,6 +5,52 @@ from __future__ import annotations
 import pytest
 
 STYLES = {
+    "parts of the tuples in a list": (
+        '''
+        def f(atoms, pairs, z):
+            """F.
+
+            Args:
+                atoms: List of (element, position) tuples. Element is str,
+                    position is a NumPy array of shape (3,) in Bohr.
+                pairs: Tuple (x, y) where x is an array of shape (n,) and y has shape (m,).
+            """
+        ''',
+        ["[3] .* .1: param atoms", "[n] .0: param pairs", "[m] .1: param pairs"],
+    ),
+    "what it is when it is given, or of another rank": (
+        '''
+        def f(weights, tokens, mask):
+            """F.
+
+            Args:
+                weights: None or array of shape [batch, time].
+                tokens: Flattened tokens of shape [batch, time].
+                mask: flattened to shape [batch, time] inside.
+
+            Returns:
+                If `time` is given, (batch, time).
+                Else: means of shape (batch,).
+            """
+            return g(weights)
+        ''',
+        ["[batch time]: param weights", "[batch time]: param tokens"],
+    ),
+    "shapes marked as code": (
+        '''
+        def f(x, video, ids, v):
+            """F.
+
+            Args:
+                x: Features ``(B, H, W, C)`` channels-last.
+                video: Raw video ``(B, T, H, W, 3)`` in ``[-1, 1]``.
+                ids: Token IDs ``(B, L)`` of int32.
+                v: Value tensor (B, L, D).
+                p: The point ``(x, y)`` of a pair.
+            """
+        ''',
+        ["[B H W C]: param x", "[B T H W 3]: param video", "[B L]: param ids", "[B L D]: param v"],
+    ),
     "sentences in a list of inputs": (
         '''
         def f(x, w, v, u):

@@ -47,6 +47,11 @@ def _certainty(module):
         ("b = 32\ny = f(x)  # optional [b, t] not None if it is causal", "sure"),
         # what a statement returns is not what a comment above it says of one of them
         ("h, c = f(x)\n# c: (b, t)\nreturn h, c", "tentative"),
+        # what a docstring goes on with
+        ('def f(x):\n    """x: array of shape (b, t)\n        Or with a batch in front."""', "loose"),
+        ('def f(x):\n    """x: array of shape (b, t) (or with a batch in front)"""', "loose"),
+        ('def f(x):\n    """x: array of shape (b, t), ordered"""', "sure"),
+        ('def f(x):\n    """x: array of shape (b, t) for 1d inputs"""', "loose"),
         # counters and switches are no sizes
         ("b = 0\ny = f(x)  # (b, t)", "tentative"),
         ("b = True\ny = f(x)  # (b, t)", "tentative"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator, Sequence
 
 from shapecheck.claims.axis_words import words
@@ -71,7 +72,8 @@ def has_entries(code: ast.AST, names: Sequence[str]) -> bool:
 def begins_longer_shape(spec: Spec, code: ast.AST) -> bool:
     """Whether the dims are the first of a tuple in the code that goes on with those of an array: `(b, t, *x.shape)`."""
     count = len(spec.dims)
-    for each in ast.walk(code):
+    is_function = isinstance(code, ast.FunctionDef | ast.AsyncFunctionDef)
+    for each in () if is_function else itertools.islice(ast.walk(code), _LIMIT):
         if isinstance(each, ast.Tuple) and len(each.elts) > count and isinstance(each.elts[count], ast.Starred):
             leading = parse_comment_dims(", ".join(map(ast.unparse, each.elts[:count])) + ",") if count else None
             if leading == spec:

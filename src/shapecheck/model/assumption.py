@@ -35,6 +35,10 @@ NO_AXES: Final = "no axes, with some of which the code does not run"
 ON_PATH: Final = "the path on which undetermined conditions are"
 """How the value begins that is a path through the code: what values of arrays choose it nobody says."""
 
+AT_MOST: Final = "at most"
+A_MULTIPLE: Final = "a multiple of"
+"""How the value of a dim begins of which only that is known."""
+
 _FREE: Final = ("dtype", "sizes")
 _STRENGTH: dict[Provenance, int] = {"given": 0, "written": 1, "namesake": 2, "alias": 3, "invented": 4}
 
@@ -67,11 +71,13 @@ class Assumption:
     def __str__(self) -> str:
         if self.kind == "follows":
             return f"{self.subject} is free, though something that stays may have to follow it"
-        return (
-            f"{self.subject} = {self.value} ({self.provenance})"
-            if self.value
-            else f"{self.subject} ({self.provenance})"
-        )
+        return f"{self.equation} ({self.provenance})"
+
+    @property
+    def equation(self) -> str:
+        """`d = 64`, `t is at most 64`, or the subject alone where it has no value."""
+        sign = "is" if self.value.startswith((AT_MOST, A_MULTIPLE)) else "="
+        return f"{self.subject} {sign} {self.value}" if self.value else self.subject
 
 
 def is_of_stacks(assumptions: Iterable[Assumption]) -> bool:

@@ -232,8 +232,8 @@ def stops(
 ) -> list[Finding]:
     """SC302: why evaluations ended early, where that left claims unreached, and none of the `false` ones says it.
 
-    An error `reported` on the same line says it too. What ends on one line for one reason is one note, as the many calls
-    of a parametrised test are.
+    An error `reported` on the same line says it too. What ends on one line for one reason is one note, as the many
+    calls of a parametrised test are.
     """
     paths = {u.path for u in unreached}
     errors = {(each.path, each.span.line) for each in reported if each.code in ("SC301", "SC305")}

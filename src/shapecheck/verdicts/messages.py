@@ -233,7 +233,7 @@ def _details(module: Module, mismatch: Mismatch, evaluation: Evaluation) -> list
 def _describe_switches(evaluation: Evaluation) -> list[str]:
     """The switches that were set to let the code take another path than usual."""
     found = [each for each in evaluation.assumptions if (each.kind, each.provenance) == ("value", "written")]
-    return [f"with {each.subject} = {each.value}" if each.value else f"on {each.subject}" for each in found]
+    return [f"with {each.equation}" if each.value else f"on {each.subject}" for each in found]
 
 
 def _sizes_text(evaluation: Evaluation) -> str:

@@ -15,12 +15,14 @@ from shapecheck.evaluate.inputs.trials.failure_reasons import explain, trace_of
 from shapecheck.evaluate.inputs.trials.later_variables import LaterArgument, make_more
 from shapecheck.evaluate.inputs.trials.multiples import Multiples, with_multiples
 from shapecheck.evaluate.inputs.trials.size_assignment import SMALLEST, UnknownSizeError
+from shapecheck.evaluate.inputs.trials.size_limits import Limits, possible_limits, with_limits
 from shapecheck.evaluate.inputs.trials.trial import BoundCall, CallSpec, Trial, TrialOutcome
 from shapecheck.evaluate.limits import Stopwatch, TimeLimitError
 from shapecheck.evaluate.own_errors import is_own, message_of
 from shapecheck.evaluate.probes.failed_imports import AbsentPackageError
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.user_caches import forget
+from shapecheck.evaluate.search.suggest_ties import opposite_sizes
 
 _MOST_GUESSES = 16
 _MOST_ROUNDS = 6  # models and optimizers of one call that ask for their variables
@@ -49,6 +51,8 @@ class Attempts:
         self._watch = Stopwatch()
         self.axes: list[str] = []
         self._multiples: Multiples = ()
+        self._limits: Limits = ()
+        self._tried_limits: set[tuple[str, int]] = set()
         self._later: Mapping[str, LaterArgument] = {}  # as far as they are made
         self._rounds = 0
         self._message = ""  # of the latest error, whole
@@ -91,15 +95,15 @@ class Attempts:
         """Run once, without what JAX has in its caches: a function traced before would not be seen again."""
         self._later, self._rounds = {}, 0
         while True:
-            trial = dataclasses.replace(trial, multiples=self._multiples)
+            trial = dataclasses.replace(trial, multiples=self._multiples, limits=self._limits)
             with self.renewed(), self.recorder.watch.attempt():
                 outcome = self._once(trial)
             if outcome is None:
                 continue
             if not outcome.ok and trial.substitution.ties:
                 self.recorder.vain.add(self.recorder.run)
-            if not self._splits(outcome):
-                return outcome
+            if not self._splits(outcome) and not self._is_limited(outcome):
+                return self._below_a_limit(outcome) or outcome
 
     def run_if_possible(self, trial: Trial) -> TrialOutcome | None:
         """Run once, with another invention perhaps, for which there may be no model, or no size of a dim: then None."""
@@ -119,6 +123,36 @@ class Attempts:
         bound_call = outcome.bound_call
         self._multiples = with_multiples(self._message, bound_call.chosen, bound_call.integers.values(), before)
         return self._multiples != before
+
+    def _is_limited(self, outcome: TrialOutcome) -> bool:
+        """Whether the attempt failed since a symbol may be larger than a number, which is its limit from now on."""
+        if outcome.failure is None or outcome.bound_call is None or outcome.trial.mode != "symbolic":
+            return False
+        before = self._limits
+        self._limits = with_limits(self._message, outcome.bound_call.chosen, SMALLEST, before)
+        return self._limits != before
+
+    def _below_a_limit(self, outcome: TrialOutcome) -> TrialOutcome | None:
+        """The same with a size below another one that it did not fit, which is its limit from now on; None if it fails.
+
+        Symbols tell of a limit themselves, if they come that far.
+        """
+        failure, bound_call = outcome.failure, outcome.bound_call
+        if failure is None or bound_call is None or outcome.trial.mode != "sized" or failure.kind != "shape":
+            return None
+        ties = dict(outcome.trial.substitution.ties)
+        pairs = opposite_sizes(failure.message)
+        for limit in possible_limits(pairs, bound_call.chosen, SMALLEST):
+            if limit in self._tried_limits or limit[0] in ties or self.is_exhausted():
+                continue
+            self._tried_limits.add(limit)
+            limits = tuple(sorted({**dict(self._limits), limit[0]: limit[1]}.items()))
+            with self.renewed(), self.recorder.watch.attempt():
+                found = self._once(dataclasses.replace(outcome.trial, limits=limits))
+            if found is not None and found.ok:
+                self._limits = limits
+                return found
+        return None
 
     def _once(self, trial: Trial) -> TrialOutcome | None:
         """Run once; None if there is more of its arguments by now, so that it should run again."""

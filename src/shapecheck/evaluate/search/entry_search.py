@@ -51,7 +51,7 @@ from shapecheck.evaluate.search.further_runs import (
 from shapecheck.evaluate.search.refused_shapes import RefusedShape, find_refused
 from shapecheck.evaluate.search.size_search import SizeSearch, says_division, says_order
 from shapecheck.model import Assumption, Evaluation
-from shapecheck.model.assumption import AS_CLAIMED, NO_AXES
+from shapecheck.model.assumption import A_MULTIPLE, AS_CLAIMED, AT_MOST, NO_AXES
 from shapecheck.worker.messages.plans import EntryPlan
 
 _STACKS, _STACKS_SECONDS = 2, 5.0
@@ -478,7 +478,9 @@ class EntrySearch:
         if outcome.trial.construction == ALL_EQUAL:
             yield Assumption("size", "the constructor's integers", "all equal", "invented")
         for name, factor in outcome.trial.multiples:
-            yield Assumption("value", name, f"a multiple of {factor}", "written")
+            yield Assumption("value", name, f"{A_MULTIPLE} {factor}", "written")
+        for name, limit in outcome.trial.limits:
+            yield Assumption("value", name, f"{AT_MOST} {limit}", "written")
         if outcome.trial.variant == SQUARES:
             yield Assumption("size", "free dims", "powers of four", "invented")
 

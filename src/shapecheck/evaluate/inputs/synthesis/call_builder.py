@@ -436,6 +436,7 @@ class CallBuilder:
             self.models.made,
             (*divisors, *known.values()),
             trial.multiples,
+            trial.limits,
         )
 
 

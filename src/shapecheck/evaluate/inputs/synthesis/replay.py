@@ -128,7 +128,14 @@ def replay_spec(
 
     def prepare(trial: Trial) -> BoundCall:
         assignment = SizeAssignment(
-            trial.mode, known, texts, trial.substitution, trial.variant, trial.rank, multiples=trial.multiples
+            trial.mode,
+            known,
+            texts,
+            trial.substitution,
+            trial.variant,
+            trial.rank,
+            multiples=trial.multiples,
+            limits=trial.limits,
         )
         given = dict(seen.arguments)
         for name, text in specs.items():

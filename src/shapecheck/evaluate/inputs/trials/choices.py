@@ -14,7 +14,7 @@ from typing import Final, Literal, Protocol, TypeVar
 
 from shapecheck.evaluate.inputs.facts.body_shapes import axis_name
 from shapecheck.model import Assumption
-from shapecheck.model.assumption import SEVERAL, AssumptionKind
+from shapecheck.model.assumption import A_MULTIPLE, SEVERAL, AssumptionKind
 
 Choices = tuple[tuple[str, str], ...]
 """Arguments, by place and kind, and what was chosen for each: `("self.logits value", "given")`."""
@@ -265,7 +265,7 @@ def as_assumption(key: str, choice: str, *, is_needed: bool) -> Assumption:
     """
     place, _, what = key.rpartition(" ")
     if what == "multiple":
-        return Assumption("value", place, f"a multiple of {choice}", "written")
+        return Assumption("value", place, f"{A_MULTIPLE} {choice}", "written")
     kinds: Mapping[str, AssumptionKind] = {"rank": "rank", "dtype": "dtype", "integer": "size"}
     is_written = is_needed or choice == AS_FILE_MAKES or what in ("value", "shape", "text", "default", "sizes")
     axes = choice.split()

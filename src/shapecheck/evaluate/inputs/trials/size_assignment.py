@@ -58,6 +58,7 @@ _PRIMES = (5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71,
 _DIVIDES = 240  # what is divided by in any case: 3 and 4, and the first integers that are made up, 48 and 80
 _LARGEST_MULTIPLE = 5040
 _LARGER = 64
+_FEW = (9, 11, 13, 10, 7, 14, 21, 22, 33, 39)  # below a limit
 
 
 _SPELLED = re.compile(r"(?P<base>[^\W\d]\w*?)_(?P<sign>minus|plus)_?(?P<number>\d+|one)")
@@ -154,9 +155,10 @@ class SizeAssignment:
 
     `known` are sizes known from the constructor, by fields or by the configuration; all other names are free. Names are
     handed out as they are met, so `prepare` must have seen the specs before symbols are asked for. The sizes of some
-    names are `multiples` of a number. What no array of the call itself has may have the size `of_argument`, an integer
-    with its name; else `choose_inner` may have another size for a name that only arrays inside of arguments have. Where
-    `own_sizes` says so, those of a further instance of one class have names of their own.
+    names are `multiples` of a number, those of others at most their `limits`. What no array of the call itself has may
+    have the size `of_argument`, an integer with its name; else `choose_inner` may have another size for a name that
+    only arrays inside of arguments have. Where `own_sizes` says so, those of a further instance of one class have names
+    of their own.
     """
 
     def __init__(
@@ -170,6 +172,7 @@ class SizeAssignment:
         made: InventedSizes | None = None,
         divisors: Iterable[int] = (),
         multiples: Iterable[tuple[str, int]] = (),
+        limits: Iterable[tuple[str, int]] = (),
     ) -> None:
         self.mode = mode
         self.made = made or InventedSizes()
@@ -197,7 +200,7 @@ class SizeAssignment:
         self.free = tuple(n for n in free if n not in self.ties)
         self._tied_inside = self.ties.keys() - {*free, *self.known, *UNNAMED}
         if mode == "symbolic":
-            self._sizes.update(_symbols([*free, *_anonymous()]))
+            self._sizes.update(_symbols([*free, *_anonymous()], dict(limits)))
         else:
             before = self.made.dims if variant == 0 else {}
             taken = {*before.values(), *(self.made.own or ())}
@@ -212,11 +215,21 @@ class SizeAssignment:
         for name, factor in multiples:
             if name in self._sizes:
                 self._sizes[name] *= factor
+        for name, limit in limits if mode == "sized" else ():
+            self._limit(name, limit, variant)
         for name in self.free:
             base, relation = _spelled_relation(name)
             if base and (base in self.known or base in self._sizes):
                 self._sizes[name] = evaluate(parse_spec(f"({relation})").dims[0], self._size)
         self._anonymous = iter(_anonymous()[3:])  # the first three are the axes of variadic dims
+
+    def _limit(self, name: str, limit: int, variant: int) -> None:
+        """Have a size below the limit, if there is one that nothing else has."""
+        taken = {*self._sizes.values(), *self.known.values()}
+        below = [size for size in _FEW if size < limit and size not in taken]
+        size = self._sizes.get(name)
+        if below and isinstance(size, int) and size >= limit:
+            self._sizes[name] = below[variant % len(below)]
 
     @contextlib.contextmanager
     def within(self, cls: type, place: str) -> Iterator[None]:
@@ -465,7 +478,7 @@ def _anonymous() -> list[str]:
     return [f"dim{i}" for i in range(_ANONYMOUS)]
 
 
-def _symbols(names: Sequence[str]) -> dict[str, Size]:
+def _symbols(names: Sequence[str], limits: Mapping[str, int]) -> dict[str, Size]:
     """A symbolic dim for each name, all of one scope. Names that JAX cannot read are spelled so that it can."""
     spelled: dict[str, str] = {}
     for name in names:
@@ -473,7 +486,8 @@ def _symbols(names: Sequence[str]) -> dict[str, Size]:
         while text in spelled.values() or text in ("mod", "floordiv", "max", "min"):
             text += "_"
         spelled[name] = text
-    bounds = [f"{t} >= {SMALLEST}" for t in spelled.values()] + [f"{t} <= {LARGEST}" for t in spelled.values()]
+    bounds = [f"{t} >= {SMALLEST}" for t in spelled.values()]
+    bounds += [f"{text} <= {limits.get(name, LARGEST)}" for name, text in spelled.items()]
     scope = export.SymbolicScope(bounds)
     dims = export.symbolic_shape(", ".join(spelled.values()), scope=scope)
     return dict(zip(spelled, dims, strict=False))

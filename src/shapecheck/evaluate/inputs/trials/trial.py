@@ -13,6 +13,7 @@ from shapecheck.evaluate.inputs.trials.choices import NO_OPTIONS, Choices, Optio
 from shapecheck.evaluate.inputs.trials.later_variables import LaterArgument, assumptions_of
 from shapecheck.evaluate.inputs.trials.multiples import Multiples
 from shapecheck.evaluate.inputs.trials.size_assignment import Substitution
+from shapecheck.evaluate.inputs.trials.size_limits import Limits
 from shapecheck.evaluate.inputs.trials.ties import CallSignature, Sizes
 from shapecheck.evaluate.own_errors import Trace
 from shapecheck.model import Assumption, Call, Failure, Mode, Stage
@@ -37,9 +38,10 @@ class Trial:
     """One way to run an entry.
 
     It has `rank` axes for each variadic dim, the constructor's integers by `construction`, and by `invention` what
-    nothing describes. The sizes of some free names are `multiples` of what splits them. The constructor is given the
-    integers `init`. Of what is made up, `choices` are others than the usual ones. Its arrays have `values` of some
-    kind, as `real_values` has them, or none; then conditions on these may have `decisions`.
+    nothing describes. The sizes of some free names are `multiples` of what splits them, those of others at most
+    their `limits`. The constructor is given the integers `init`. Of what is made up, `choices` are others than the
+    usual ones. Its arrays have `values` of some kind, as `real_values` has them, or none; then conditions on these may
+    have `decisions`.
     """
 
     mode: Mode
@@ -49,6 +51,7 @@ class Trial:
     rank: int = 1
     invention: int = 0
     multiples: Multiples = ()
+    limits: Limits = ()
     init: tuple[tuple[str, int], ...] = ()
     choices: Choices = ()
     values: int = 0

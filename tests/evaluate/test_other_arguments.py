@@ -1,0 +1,127 @@
+"""What is said of some arguments is not held against others: of other ranks, of parts, of instances that were made up."""
+
+from __future__ import annotations
+
+import pytest
+
+HEAD = """
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+"""
+
+CASES = {
+    # What stands behind an arrow is what becomes of that in front of it.
+    "arrows.py": '''
+def mask(query, key, extra: int = 0):
+    """A `[batch, 1, len_q, len_k]` shaped mask for 1d attention."""
+    both = jnp.multiply(
+        # [batch, len_q] -> [batch, len_q, 1]
+        jnp.expand_dims(query, axis=-1),
+        # [batch, len_k] -> [batch, 1, len_k]
+        jnp.expand_dims(key, axis=-2))
+    return jnp.expand_dims(both, axis=(-3, *range(extra)))
+
+def wrong(query, len_q):
+    """query: (batch, len_q)"""
+    # [batch, len_q] -> [batch, len_q, 1]  ~SC201
+    return jnp.expand_dims(query, axis=1)
+
+def planes():
+    x = jnp.ones((3, 3, 5))
+    return mask(x, x, extra=2)
+
+if __name__ == "__main__":
+    planes()
+''',
+    # A dim may be named after what a part of the model holds.
+    "parts.py": '''
+def rotate(x, angles):
+    """
+    x: (..., t, head_dim)
+    angles: (t, head_dim // 2)
+    """
+    pairs = x.reshape(*x.shape[:-1], -1, 2)
+    turned = pairs[..., 0] * jnp.broadcast_to(angles, pairs.shape[:-1])
+    return jnp.stack([turned, pairs[..., 1]], -1).reshape(x.shape)
+
+class Attention(eqx.Module):
+    heads: int
+    head_dim: int
+    proj: eqx.nn.Linear
+
+    def __init__(self, dim: int, heads: int, key):
+        self.heads, self.head_dim = heads, dim // heads
+        self.proj = eqx.nn.Linear(dim, dim, key=key)
+
+    def __call__(self, x, angles):
+        """
+        x: (t, dim)
+        angles: (t, head_dim // 2)
+        """
+        t, _ = x.shape
+        q = jax.vmap(self.proj)(x).reshape(t, self.heads, self.head_dim)
+        return rotate(q.swapaxes(0, 1), angles)
+
+class Block(eqx.Module):
+    attention: Attention
+
+    def __init__(self, dim: int, heads: int, key):
+        self.attention = Attention(dim, heads, key)
+
+    def __call__(self, x, angles):
+        """
+        x: (s, dim)
+        angles: (s, head_dim // 2)
+        """
+        return self.attention(x, angles)  # (heads, s, head_dim)
+''',
+    # Who gives a model and sizes gives such as fit.
+    "integers.py": '''
+class Net(eqx.Module):
+    conv: eqx.nn.Conv2d
+
+    def __init__(self, channels: int = 3, key=None):
+        self.conv = eqx.nn.Conv2d(channels, channels, 3, padding=1, key=key)
+
+    def __call__(self, x):
+        """
+        x: (channels, h, w)
+        """
+        y = self.conv(x) ~SC302
+        return y  # (channels, h, w)
+
+def sample(model: Net, key, shape: tuple[int, int, int]):
+    x = jax.random.normal(key, shape)
+    y = model(x)  # (channels, h, w)  ~unreached
+    return y
+
+def sample_square(model: Net, key, n: int, side: int):
+    x = jax.random.normal(key, (n, side, side))
+    y = model(x)  # (n, side, side)  ~unreached
+    return y
+''',
+    # The code itself writes what comes behind.
+    "leading.py": """
+def tile(experience, b: int, t: int):
+    # Broadcast to [b, t]
+    tiled = jax.tree.map(lambda x: jnp.broadcast_to(x, (b, t, *x.shape)), experience)
+    return tiled
+
+def test_tile():
+    tile({"x": jnp.zeros(3), "y": jnp.zeros((4, 5))}, 6, 7)
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(check_folder):
+    return check_folder({name: HEAD + text for name, text in CASES.items()})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_said_of_other_arguments(folder, name: str) -> None:
+    case = folder.cases[name]
+    assert case.actual == case.expected
