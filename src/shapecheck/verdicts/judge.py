@@ -46,6 +46,7 @@ AXES_UNSEEN = "the code runs only where `...` has no axes, with one or two it ra
 OTHER_RANK = "it has another number of axes than was chosen for `...`, and holds for that one"
 _UNTOLD = ("dtype", "follows", "part", "callee")  # no news to who reads that a claim is verified
 _LESSER = re.compile(r"min\((?P<one>[^(),]+), (?P<other>[^(),]+)\)")
+_SYMBOL = re.compile(r"(?!(?:floordiv|mod|min|max)\()[^\W\d]\w*")
 _NAMELESS = re.compile(r"dim\d+")  # a size that the function which was evaluated has no name for
 # More than anybody writes down: of `for _ in range(order): y = y[..., None] * x` the integer is none of a size.
 _MOST_AXES = 8
@@ -279,6 +280,7 @@ def _verdict(
         pairs = [each for each in shown if each in stacks or _are_alike(each[1], mismatch)]
         about: Literal["shape", "dim", "dtype"] = "shape"
         is_written = _is_written_size(module, pairs) or _has_another_name(modules, key, pairs)
+        is_written |= _is_of_own_variables(module.claims[key[1]], pairs)
         if mismatch.reason == "dim" and is_written and _is_outside_of_functions(mismatch, shown):
             pairs = shown
         if _is_number_of_parameter(module, key, pairs):
@@ -510,6 +512,23 @@ def _has_another_name(
         if not any(found == size and (in_code or not is_number) for name, found, in_code in others if name != str(dim)):
             return False
     return bool(shown)
+
+
+def _is_of_own_variables(claim: Claim, shown: Sequence[tuple[EvaluationView, Mismatch]]) -> bool:
+    """Whether the code has variables for all names of a claim, and what does not fit follows from these alone.
+
+    After `b, t, d = x.shape` that holds for any x, whatever was made up: `jnp.concatenate([x, x], 1)  # (b, t, d)`.
+    """
+    names = parse_spec(claim.spec).names()
+    symbolic = [mismatch for each, mismatch in shown if each.evaluation.mode == "symbolic"]
+    for mismatch in symbolic:
+        own = {bound.name for bound in mismatch.bound if bound.line is None and bound.source == bound.name}
+        if mismatch.axis is None or not own.issuperset(names) or not isinstance(mismatch.value, ArrayValue):
+            return False
+        known = {word for bound in mismatch.bound for word in _SYMBOL.findall(bound.size)}
+        if not known.issuperset(_SYMBOL.findall(mismatch.value.shape[mismatch.axis])):
+            return False
+    return bool(symbolic)
 
 
 def _some_sizes(holds: Sequence[EvaluationView], fails: Sequence[EvaluationView]) -> str:

@@ -68,8 +68,9 @@ def _trusted_records(
     """The names that mean what they do in the fields of an argument's class: `obs.uv.sum(1)  # [M]`.
 
     So it is where a comment agrees, or one alone has the name, unless it is a size of its own there: a part of the
-    records, say, of which there may be fewer. Only a size that goes by another name in sight, or is a number of the
-    fields, has been mixed up. What the arguments are made of is another matter.
+    records, say, of which there may be fewer. Only a size that goes by another name in sight, is a number of the
+    fields, or several times what the name means there has been mixed up. What the arguments are made of is another
+    matter.
     """
     voters: dict[str, list[Size]] = defaultdict(list)
     of_arguments: set[str] = set()
@@ -87,10 +88,16 @@ def _trusted_records(
         if name in of_arguments or reader.outer_lookup(name) is not None:
             continue
         others = {other for each, own in sizes.items() if each != name for other in own} | reader.numbers_of_records
-        is_mixed_up = all(own == size or own in others for own in voters[name])
+        is_mixed_up = all(own == size or own in others or _is_multiple(own, size) for own in voters[name])
         if is_mixed_up and (len(voters[name]) <= 1 or size in voters[name]):
             found[name] = origin, size
     return found
+
+
+def _is_multiple(size: Size, of: Size) -> bool:
+    """Whether a size is always the same number of times another."""
+    times = {one // other if other and one % other == 0 else 0 for one, other in zip(size, of, strict=True)}
+    return len(times) == 1 and times.isdisjoint({0, 1})
 
 
 def _without_ones(ballots: list[tuple[Claim, dict[str, Size]]]) -> list[tuple[Claim, dict[str, Size]]]:

@@ -74,6 +74,10 @@ def visible(
     return tuple(result)
 
 
+# A number that no axis has. Symbols may begin with a sign, too: `-floordiv(-n, 2)` is n/2, rounded up.
+_NO_SIZE = re.compile(r"0|-\d+")
+
+
 def sizes_among(variables: Mapping[str, object]) -> dict[str, object]:
     """Those variables that a claim may mean: integers, and configs that may hold some."""
     return {
@@ -83,7 +87,7 @@ def sizes_among(variables: Mapping[str, object]) -> dict[str, object]:
 
 def _sizes(name: str, candidates: Iterable[tuple[str, object]]) -> Iterator[NamedSize]:
     found = (NamedSize(name, str(value), source) for source, value in candidates if is_size(value))
-    return (named for named in found if named.size != "0" and not named.size.startswith("-"))  # which no axis has
+    return (named for named in found if not _NO_SIZE.fullmatch(named.size))
 
 
 def _is_surely_size(named: NamedSize) -> bool:
