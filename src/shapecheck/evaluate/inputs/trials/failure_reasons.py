@@ -32,6 +32,7 @@ _SHAPE_WORDS = re.compile(
     re.IGNORECASE,
 )
 _UNPACKED = re.compile(r"(?:not enough|too many) values to unpack")
+_COMPARES_SHAPES = re.compile(r"\.(?:shape|ndim)\b[^#'\"]*==")
 _OF_SHAPE = re.compile(r"=\s*[\w.]+\.shape\s*(?:#.*)?$")
 # Devices, and how arrays lie on them: what the machine has, and what arrays that somebody else gives would bring along.
 _DEVICES = re.compile(
@@ -80,8 +81,8 @@ def explain(error: BaseException, recorder: Recorder) -> Failure:
     users = [(f, line) for f, line in frames if f.f_code.co_filename in recorder.paths]
     kind = _kind(error, frames, recorder.paths)
     message = _needs_values(error, frames, recorder.paths) or _gist(error)
-    if isinstance(error, AssertionError) and users and message == "AssertionError":
-        message = _assertion(*users[-1])
+    if isinstance(error, AssertionError) and frames and message == "AssertionError":
+        message = _assertion(*frames[-1])
     if isinstance(error, SystemExit):
         message = f"it ends the program (SystemExit: {message})"
     if users and users[-1] == frames[-1] and users[-2:-1] != frames[-2:-1]:
@@ -160,6 +161,8 @@ def _kind(error: BaseException, frames: list[tuple[FrameType, int]], paths: Mapp
         return "other"
     if name in _VALUE_TYPES or (VALUE_WORDS.search(message) and not _SHAPE_WORDS.search(_first_line(error))):
         return "value"
+    if isinstance(error, AssertionError):
+        return "shape" if _compares_shapes(frames) else "other"
     if not isinstance(error, (TypeError, ValueError, IndexError)) and name != "EinopsError":
         return "other"
     # What the user's own code raises is a check of the user's, and says nothing of JAX's shapes.
@@ -175,6 +178,15 @@ def _kind(error: BaseException, frames: list[tuple[FrameType, int]], paths: Mapp
     if _is_library(module) and _SHAPE_WORDS.search(message):
         return "shape"
     return "other"
+
+
+def _compares_shapes(frames: list[tuple[FrameType, int]]) -> bool:
+    """Whether a library ends with an `assert` of its own that shapes fit each other, as Flax's attention does."""
+    if not frames or not _is_library(str(frames[-1][0].f_globals.get("__name__", "")).split(".", 1)[0]):
+        return False
+    file, line = frames[-1][0].f_code.co_filename, frames[-1][1]
+    # Of `assert (` that stands before its condition Python 3.12 gives that line, others that of the condition.
+    return _COMPARES_SHAPES.search(linecache.getline(file, line) + linecache.getline(file, line + 1)) is not None
 
 
 def _needs_values(error: BaseException, frames: list[tuple[FrameType, int]], paths: Mapping[str, str]) -> str:

@@ -1,0 +1,98 @@
+"""What variables of the code, fields and a library's own checks say of shapes that nothing else describes."""
+
+from __future__ import annotations
+
+import pytest
+
+HEAD = """
+from typing import NamedTuple
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+"""
+
+CASES = {
+    # After `b, t, d = x.shape` it is no matter how x was made up.
+    "unpacked.py": """
+def joined(x):
+    b, t, d = x.shape
+    return jnp.concatenate([x, x], 1)  # (b, t, d)  ~SC201
+
+def folded(x):
+    h = x[:, ::2, ::2, None] * jnp.ones(5)
+    b, t, f, c = h.shape
+    return h.reshape(b, t * f, c)  # (b, t, f * c)  ~SC201
+
+def right(x):
+    h = x[:, ::2, ::2, None] * jnp.ones(5)
+    b, t, f, c = h.shape
+    return h.reshape(b, t, f * c)  # (b, t, f * c)
+
+def beside(x, y):
+    n, d = x.shape
+    return x[:, None] - y[None]  # (n, n, d)
+""",
+    # The size of what a convolution leaves may begin with a sign: -floordiv(-frames, 2).
+    "strided.py": """
+class Fold(nn.Module):
+    features: int
+
+    @nn.compact
+    def __call__(self, x):
+        # x: (batch, frames, mels)
+        h = nn.Conv(self.features, (3, 3), strides=(2, 2))(x[..., None])
+        b, t, f, c = h.shape
+        h = h.reshape(b, t * f, c)  # (b, t, f * c)  ~SC201
+        return h
+""",
+    # Several times what the name means in the fields.
+    "fields.py": """
+class State(NamedTuple):
+    pos: jnp.ndarray  # [B, D]
+    vel: jnp.ndarray  # [B, D]
+
+def observe(state: State):
+    return jnp.concatenate([state.pos, state.vel], axis=0)  # [B, 2*D]  ~SC201
+
+def observe_well(state: State):
+    return jnp.concatenate([state.pos, state.vel], axis=1)  # [B, 2*D]
+
+def half(state: State):
+    return state.pos[::2]  # [B, D]
+""",
+    # An `assert` of Flax on shapes is what a TypeError of JAX is.
+    "asserted.py": '''
+class Attention(nn.Module):
+    heads: int = 4
+
+    @nn.compact
+    def __call__(self, q, k, v):
+        """q: (b, t, heads, d), k: (b, s, heads, d), v: (b, s, heads, d)"""
+        return nn.dot_product_attention(q, k, v)  # (b, t, heads, d)
+
+class Turned(nn.Module):
+    heads: int = 4
+
+    @nn.compact
+    def __call__(self, q, k, v):
+        """
+        q: (b, t, heads, d)  ~unreached
+        k: (b, s, heads, d)  ~unreached
+        v: (b, s, heads, d)  ~unreached
+        """
+        return nn.dot_product_attention(q, k.swapaxes(1, 2), v) ~SC305
+''',
+}
+
+
+@pytest.fixture(scope="module")
+def folder(check_folder):
+    return check_folder({name: HEAD + text for name, text in CASES.items()})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_variables_and_fields_say(folder, name: str) -> None:
+    case = folder.cases[name]
+    assert case.actual == case.expected
