@@ -372,12 +372,17 @@ def leads_on(text: str) -> bool:
     return re.match(r"[\s`.]*+(?:[-=]{1,2}>|[→⇒⟶↦]|==?\s|[+*]\s*+[\w`(])", text) is not None
 
 
+_SAYS_WHAT_IS = re.compile(r"where\s+`*\w+`*\s*(?:=(?!=)|\bis\b|\bare\b|:)")  # `where K = top_k` hedges nothing
+
+
 def is_conditional(text: str) -> bool:
     """Whether the text behind a bracket says that it holds only at times: `(b, t) if causal`."""
     if leaves_axes_out(text):
         return True
     text = text.lstrip(" `,(").lower()
     match = _FIRST_WORD.match(text)
+    if _SAYS_WHAT_IS.match(text):
+        return False
     return match is not None and (match.group(1) in _HEDGES | {"or", "e"} or _HEDGING.match(text) is not None)
 
 

@@ -19,7 +19,7 @@ from shapecheck.evaluate.inputs.trials.size_assignment import Substitution
 from shapecheck.evaluate.inputs.trials.ties import CallSignature
 from shapecheck.evaluate.inputs.trials.trial import Trial, TrialOutcome
 from shapecheck.evaluate.own_errors import lines_of
-from shapecheck.evaluate.search.suggest_ties import opposite_sizes
+from shapecheck.evaluate.search.suggest_ties import have_two_names, opposite_sizes
 from shapecheck.shapes import FixedDim, parse_spec
 
 MOST_ATTEMPTS: Final = 24
@@ -40,8 +40,8 @@ class Settlement:
 class NestedSizes:
     """Chooses the nested sizes of failed runs anew. `attempt` runs a trial, or gives None if no more are to be run."""
 
-    def __init__(self, attempt: Callable[[Trial], TrialOutcome | None]) -> None:
-        self._attempt = attempt
+    def __init__(self, attempt: Callable[[Trial], TrialOutcome | None], signature: CallSignature) -> None:
+        self._attempt, self._signature = attempt, signature
         self._left = MOST_ATTEMPTS
 
     def settle(self, failed: TrialOutcome) -> Settlement:
@@ -54,7 +54,7 @@ class NestedSizes:
             return Settlement()
         if failed.failure is None or failed.failure.kind != "shape":
             return Settlement(open=True)
-        if _has_two_dims(failed):
+        if _has_two_dims(failed) or have_two_names(failed, self._signature):
             return Settlement()
         is_open, is_met, further = False, False, None
         for trial in _mending_trials(failed):

@@ -44,8 +44,8 @@ from shapecheck.evaluate.search.suggest_ties import (
     unfit_axes,
     written_ties,
 )
-from shapecheck.model import Assumption, FunctionKey
-from shapecheck.shapes import parse_spec
+from shapecheck.model import ArrayValue, Assumption, FunctionKey
+from shapecheck.shapes import NamedDim, parse_spec
 from shapecheck.shapes.expressions import divisors
 
 
@@ -221,7 +221,7 @@ class SizeSearch:
 
     def _with_nested(self, failed: TrialOutcome) -> SearchResult | None:
         """What other sizes inside of made-up instances show, if with some of them it runs, or comes further."""
-        nested = NestedSizes(self._attempt_if_left).settle(failed)
+        nested = NestedSizes(self._attempt_if_left, self._call_spec.signature).settle(failed)
         self.nested_open |= nested.open
         if nested.outcome is None:
             return None
@@ -456,7 +456,25 @@ class SizeSearch:
             both = explain_tie(equal, signature, sizes)
             if both.provenance == "invented":
                 return both
-        return explain_tie(tie, signature, sizes)
+        found = explain_tie(tie, signature, sizes)
+        if found.provenance == "alias" and found.value in outcome.bound_call.arguments:
+            claimed = self._names_of_size(outcome, str(outcome.bound_call.integers[found.value]))
+            if any(signature.distinguishes(name, other) for other in claimed - {name}):
+                return dataclasses.replace(found, provenance="invented")  # the integer has a name, which stands beside
+        return found
+
+    def _names_of_size(self, outcome: TrialOutcome, size: str) -> set[str]:
+        """What claims of the evaluated function call the axes that have this size in a run."""
+        found: set[str] = set()
+        for call in outcome.calls:
+            for each in call.observations if (call.path, call.scope) == self._scope else ():
+                claimed = self._attempts.recorder.claimed_shapes.get((call.path, each.site))
+                shape = each.value.shape if isinstance(each.value, ArrayValue) else ()
+                dims = parse_spec(claimed.spec).dims if claimed is not None else ()
+                if len(dims) == len(shape):
+                    pairs = zip(dims, shape, strict=True)
+                    found.update(dim.name for dim, axis in pairs if isinstance(dim, NamedDim) and axis == size)
+        return found
 
     def under_any_tie(self, found: SearchResult) -> SearchResult:
         """The tie under which the code runs after all, though nothing explains it."""

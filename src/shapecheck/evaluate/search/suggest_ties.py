@@ -231,6 +231,25 @@ def meets_itself(outcome: TrialOutcome, signature: CallSignature) -> bool:
     return False
 
 
+def have_two_names(outcome: TrialOutcome, signature: CallSignature) -> bool:
+    """Whether what does not fit are two sizes of one argument by whose names the claims of a call mean two dims.
+
+    So are `n_rbf` and `features` of what `init_params(key, n_rbf, features)` has made, beside `(n, n_rbf)`.
+    """
+    nested = outcome.bound_call.options.integers if outcome.bound_call is not None else ()
+    places: dict[str, list[tuple[str, str]]] = {}
+    for place, size in dict(nested).items():
+        owner, _, name = place.rpartition(".")
+        places.setdefault(str(size), []).append((owner, name))
+
+    def are_two(one: str, other: str) -> bool:
+        pairs = itertools.product(places.get(one, ()), places.get(other, ()))
+        return any(a[0] == b[0] and signature.names_both(a[1], b[1]) for a, b in pairs)
+
+    pairs = opposite_sizes(outcome.failure.message) if outcome.failure is not None else []
+    return bool(pairs) and all(are_two(*axes[:2]) for axes in pairs)
+
+
 def meets_inside(outcome: TrialOutcome, signature: CallSignature) -> bool:
     """Whether what does not fit are sizes that instances in arguments got with their making, or are next to these.
 
@@ -238,6 +257,8 @@ def meets_inside(outcome: TrialOutcome, signature: CallSignature) -> bool:
     with such a size and an integer beside it: `sample(model, shape)` is given what the model takes.
     """
     if outcome.bound_call is None or outcome.failure is None:
+        return False
+    if have_two_names(outcome, signature):
         return False
     made = {a.value for a in outcome.bound_call.assumptions if (a.kind, a.provenance) == ("size", "invented")}
     near = {int(size) + step for size in made if size.isdigit() for step in (-1, 0, 1)}

@@ -46,8 +46,9 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 class Maker:
     """What makes an argument: a function or class, and which part of the tuple that it gives, None for the whole.
 
-    It is `sure` if nothing else gives all the keys that are looked up; or, of what is handed about as it is, if
-    nothing else is assigned to the name, or called after it.
+    It is `sure` if nothing else gives all the keys that are looked up, of which there are several, or one and it is
+    called after the parameter; or, of what is handed about as it is, if nothing else is assigned to the name, or called
+    after it.
     """
 
     function: Callable[..., object]
@@ -195,7 +196,8 @@ class _ModuleSource:
             fewest = min((len(self.given[name][part]) for name, part in places), default=0)
             best = [each for each in places if len(self.given[each[0]][each[1]]) == fewest]
             if wanted and best:
-                yield from self._usable(best, function, parameter, sure=len(wanted) > 1)
+                named = is_handed_about(parameter) and {name for name, _ in best} <= {*self._called_after(parameter)}
+                yield from self._usable(best, function, parameter, sure=named or len(wanted) > 1)
                 return
         if keys:
             return  # what lacks them would not do
