@@ -127,6 +127,7 @@ class AnnotatedCode:
                 structure=each.structure,
                 unread=each.unread,
                 by_alias=each.by_alias,
+                or_number=each.or_number,
             )
 
     @cached_property

@@ -24,6 +24,7 @@ _LISTS = words("list List")
 _MAPPINGS = words("dict Dict Mapping MutableMapping OrderedDict defaultdict DefaultDict ChainMap MappingProxyType")
 # A member of a union that can be no array and no tree of arrays, so that it leaves an array to the other members.
 _PLAIN = words("None int float bool complex str bytes Callable Literal type Type slice")
+_NUMBERS = words("int float complex bool")
 _ITERATORS = words("Iterator Generator")
 # One that any array fits, so that nothing is said of its shape.
 _ANY = words("Array ArrayLike ndarray Any object PyTree")
@@ -65,6 +66,7 @@ class AnnotationSpec:
     sure: bool = True
     by_alias: bool = False
     arity: int | None = None  # of the callable whose calls it describes
+    or_number: bool = False  # in its place a number may be given, of which `jit` makes an array
 
     @property
     def way(self) -> tuple[Selector, ...]:
@@ -284,6 +286,8 @@ class AnnotationReader:
         if any(claim.unread for claim in result):  # perhaps it is the one that holds
             return [_out_of_sight(claim) for claim in (*result, *itertools.chain(*later))]
         silent = [member for member, found in zip(members, read, strict=True) if not found]
+        if any(self.names.original(member) in _NUMBERS for member in silent):
+            result = [replace(claim, or_number=True) for claim in result]
         are_plain = all(self._is_plain(member) for member in silent)
         if can_differ and is_closed and are_plain and structures - {"array"}:
             only = {*map(str, structures), *(() if all(map(_is_no_scalar, members)) else ("array",))}

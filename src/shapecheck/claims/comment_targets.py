@@ -123,7 +123,8 @@ class CommentTarget:
     """What a shape beside it describes.
 
     `places` are its readings, the most natural first; `elements` are those of a tuple target, one by one, where the
-    value is unpacked. `scope` is whose bindings count; `unsure` says that the place itself is a guess.
+    value is unpacked, and of one that is nested its own. `scope` is whose bindings count; `unsure` says that the place
+    itself is a guess.
     """
 
     scope: int
@@ -133,6 +134,11 @@ class CommentTarget:
     elements: tuple[CommentTarget, ...] = ()
     unsure: bool = False
     part: ast.expr | None = None  # where it is only a part of the statement
+
+    @property
+    def variables(self) -> tuple[CommentTarget, ...]:
+        """Those of a tuple target, in a row, whatever tuples they stand in: `_`, `x` and `y` of `_, (x, y)`."""
+        return tuple(inner for each in self.elements for inner in (each.variables or (each,)))
 
     @property
     def code(self) -> ast.AST:
@@ -353,8 +359,13 @@ class CommentTargets:
         scope = self.tables.function_scope(placed.scope)
         name = dotted_name(target.value if isinstance(target, ast.Starred) else target)
         places = (name_place(scope, name, placed.node, "after", placed.loop),) if name is not None else ()
+        inner = target.elts if isinstance(target, ast.Tuple | ast.List) else []
         return CommentTarget(
-            scope=scope, name=name or self._describe_expression(target), places=places, statement=placed
+            scope=scope,
+            name=name or self._describe_expression(target),
+            places=places,
+            statement=placed,
+            elements=tuple(self._element(placed, each) for each in inner),
         )
 
     def _after(self, placed: PlacedStatement, target: ast.expr) -> CommentTarget | None:

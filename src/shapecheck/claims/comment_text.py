@@ -295,7 +295,7 @@ def _is_bare_shape(item: _BracketItem, segment: Segment, known: Container[str]) 
     """
     if segment.marked or _MATRIX.match(item.tail) is not None:
         return True
-    if segment.tail.strip(" .,;`"):
+    if _goes_on(segment.tail):
         return False
     spec = item.bracket.spec
     if segment.prose > 1:

@@ -241,13 +241,15 @@ class _SectionReader:
 
     def _add_items(self, item: Item, line: Line, start: int) -> None:
         """The item that a line begins, and those that follow on it: `x: (b, d), y: (b,) labels`."""
-        further = [each for each in _FURTHER.finditer(line.text, start) if _names_of(each, self.names)]
+        results = _RESULT.finditer(line.text, start) if item.style == "list" else ()
+        result = next((each for each in results if _is_outside(line.text[start : each.start()])), None)
+        end = result.start() if result is not None else len(line.text)
+        further = [each for each in _FURTHER.finditer(line.text, start, end) if _names_of(each, self.names)]
         further = [each for each in further if _is_outside(line.text[start : each.start()])]
         ends = [*(each.start() for each in further), len(line.text)]
         starts = [start, *(each.end() for each in further)]
         items = [item, *(replace(item, names=_names_of(each, self.names), lines=[]) for each in further)]
-        result = _RESULT.search(line.text, starts[-1]) if item.style == "list" else None
-        if result is not None and _is_outside(line.text[starts[-1] : result.start()]):
+        if result is not None:
             items[-1].style = "arrow"
             items.append(Item("return", items[-1].names, style="arrow"))
             ends[-1:] = [result.start(), len(line.text)]

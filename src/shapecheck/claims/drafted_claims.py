@@ -105,9 +105,9 @@ class DraftedClaims:
         elif len(shapes) == 1:  # the variables of a `for` or a `with`
             for element in target.elements if segment.each else ():
                 yield from self._claim(comment, draft, shapes[0], element)
-        elif len(target.elements) == len(shapes):
-            for shape, element in zip(shapes, target.elements, strict=True):
-                yield from self._claim(comment, draft, shape, element)
+        elif variables := _variables_of(target, len(shapes)):
+            for shape, variable in zip(shapes, variables, strict=True):
+                yield from self._claim(comment, draft, shape, variable)
         elif not target.elements:
             for index, shape in enumerate(shapes):
                 yield from self._claim(comment, draft, shape, target, select=(f"{index}/{len(shapes)}",))
@@ -168,6 +168,15 @@ def _place_in_row(comment: Comment, draft: ClaimDraft) -> tuple[int, int] | None
     place = before["before"].count(",")
     values = place + 1 + behind.group().count(",")
     return (place, values) if values == several > 1 else None
+
+
+def _variables_of(target: CommentTarget, count: int) -> Sequence[CommentTarget]:
+    """The variables of a tuple target that so many shapes are of, in this order; what is called `_` may be left out.
+
+    Nothing if it holds another tuple, and nobody can tell whether a shape is that of one or of all in it.
+    """
+    kept = [each for each in target.variables if each.name != "_"]
+    return next((each for each in (kept, target.variables) if len(each) == count), ())
 
 
 def value_row(code: ast.AST) -> Sequence[ast.expr]:

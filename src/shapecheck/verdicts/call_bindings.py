@@ -41,6 +41,8 @@ _EXTENTS = frozenset({"batch", "bs", "time", "seq", "sequence", "seqlen", "len",
 
 OTHER_SIZES = "it holds only if its names have other sizes than in the function around it"
 
+ONE_NUMBER = "it was seen as one number alone, which may stand for the array"
+
 
 class CallReader:
     """The names of one call. `outer` is the reader of the enclosing function's call, whose names comments may use.
@@ -477,6 +479,8 @@ class CallReader:
                 result = match(closed, shape, known, env=env, count=self.samples.count, leaf=leaf)
             if result.reason == "unbound":
                 raise NoArrayError(result.detail)
+            if not result.ok and claim.or_number and not part.value.shape:
+                raise NoArrayError(ONE_NUMBER)
             if not result.ok:
                 reason: Reason = "rank" if result.reason == "rank" else "dim"
                 bound = self.bound_sizes(spec, observation.names)

@@ -17,7 +17,7 @@ from shapecheck.shapes import (
     match,
     parse_spec,
 )
-from shapecheck.verdicts.call_bindings import CallReader
+from shapecheck.verdicts.call_bindings import ONE_NUMBER, CallReader
 from shapecheck.verdicts.claim_doubts import ClaimDoubts
 from shapecheck.verdicts.claim_outcome import BoundSize, ClaimOutcomes, Mismatch, Reason, dtype_fits
 from shapecheck.verdicts.loop_turns import Turn
@@ -151,9 +151,6 @@ def _with_one_layout(reader: CallReader, claims: Mapping[int, Claim], first: Cla
             return replace(outcomes, good=outcomes.good | good)
     reader.fresh, reader.fresh_origins = bound
     return first
-
-
-ONE_NUMBER = "it was seen as one number alone, which may stand for the array"
 
 
 class CommentJudge:

@@ -413,7 +413,7 @@ def _otherwise_named(reader: CallReader, outcomes: ClaimOutcomes, evaluation: Ev
         if mismatch.reason != "dim" or sites[site].kind != "param" or mismatch.axis is None:
             continue
         spec = parse_spec(claims[index].spec)
-        place = _place(spec, mismatch.axis, len(getattr(mismatch.value, "shape", ())))
+        place = place_of_axis(spec, mismatch.axis, len(getattr(mismatch.value, "shape", ())))
         names = {*Spec((spec.dims[place],)).names()} if place is not None else set[str]()
         others = {name for each in beside for name in parse_spec(each.spec).names()}
         if names and beside and not names & others and all(each.notation != "annotation" for each in beside):
@@ -524,7 +524,7 @@ def _comes_out_uneven(claim: Claim, mismatch: Mismatch) -> bool:
     spec, value, axis = parse_spec(claim.spec), mismatch.value, mismatch.axis
     if mismatch.reason != "dim" or axis is None or not isinstance(value, ArrayValue):
         return False
-    place = _place(spec, axis, len(value.shape))
+    place = place_of_axis(spec, axis, len(value.shape))
     if place is None:
         return False
     dim = Spec((spec.dims[place],))
@@ -540,7 +540,7 @@ def _comes_out_uneven(claim: Claim, mismatch: Mismatch) -> bool:
     return any(each.ok or each.reason == "unbound" for each in rounded)
 
 
-def _place(spec: Spec, axis: int, axes: int) -> int | None:
+def place_of_axis(spec: Spec, axis: int, axes: int) -> int | None:
     """Which dim of a spec an axis is: counted from its end, behind a dim that stands for several."""
     variadic = [index for index, dim in enumerate(spec.dims) if is_variadic(dim)]
     if not variadic or (axis < variadic[0] and axis < len(spec.dims)):

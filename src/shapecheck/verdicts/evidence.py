@@ -13,7 +13,7 @@ from shapecheck.model import SNIPPET, ArrayValue, Assumption, Claim, Evaluation,
 from shapecheck.model.assumption import NUMBER, without_numbers
 from shapecheck.shapes import FixedDim, Spec, parse_spec
 from shapecheck.verdicts.claim_outcome import Mismatch, size_at_fault
-from shapecheck.verdicts.evaluation_results import ClaimKey, Result, ends_at_claim
+from shapecheck.verdicts.evaluation_results import ClaimKey, Result, ends_at_claim, is_invented_call
 from shapecheck.verdicts.parameter_dependencies import without_unused
 
 _GIVEN = ("test", "example", "config", "script", "run", SNIPPET)  # origins of arguments that the user wrote
@@ -178,3 +178,13 @@ def _owes_no_number(each: EvaluationView, mismatch: Mismatch, spec: Spec) -> boo
     if mismatch.reason == "rank":
         return rank is not None and len(value.shape) > rank
     return mismatch.reason == "dim" and axis is not None and axis < len(value.shape) and value.shape[axis] != "1"
+
+
+def annotation_beside(module: Module, claim: Claim, evaluation: Evaluation, mismatch: Mismatch) -> Claim | None:
+    """The annotation that a comment or docstring contradicts: the argument was made as the annotation has it."""
+    site = claim.sites[0]
+    made = mismatch.call.caller is None and is_invented_call(evaluation)
+    if not made or claim.notation == "annotation" or module.sites[site].kind != "param":
+        return None
+    beside = (c for c in module.claims if c.notation == "annotation" and c.sites[:1] == (site,))
+    return next(beside, None)

@@ -21,12 +21,13 @@ from shapecheck.model import (
     weakest,
 )
 from shapecheck.model.assumption import DRAWS_VECTORS, KEEPS_NO_AXIS, NO_AXES, ON_PATH, is_of_stacks, without_varied
-from shapecheck.shapes import FixedDim, NamedDim, Spec, parse_spec
+from shapecheck.shapes import AnyDim, FixedDim, NamedDim, Spec, parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
 from shapecheck.verdicts.claim_outcome import BoundSize, Mismatch, size_at_fault
-from shapecheck.verdicts.evaluation_results import MADE_UP, ClaimKey, Result, evaluate
+from shapecheck.verdicts.evaluation_results import MADE_UP, ClaimKey, Result, evaluate, place_of_axis
 from shapecheck.verdicts.evidence import (
     EvaluationView,
+    annotation_beside,
     counts,
     only_if,
     select_counting,
@@ -37,6 +38,7 @@ SOME_PATHS = "seen on {seen}: {missing} never ran"
 SOME_SIZES = "it holds for some sizes and fails for others: for {holds}, but not for {fails}"
 SOME_VALUES = "it holds on one path, and fails on {fails}, which nothing says is taken"
 OTHER_INTEGERS = "nothing says whether {size} follows from other integers, as the size that it is held against does"
+SAYS_MORE = "it says more than the annotation, which leaves the size open"
 OTHER_WORDS = "its names are others than those of the argument, and nothing says whether that has an axis of {size}"
 BUG = "judging it met a bug in shapecheck, which is shown at the end"
 COUNTED_AXES = "an integer counts its axes, and was chosen for the run"
@@ -292,6 +294,9 @@ def _verdict(
         if mismatch.reason == "dim" and (unused := _unused_source(spec, pairs)):
             verdicts.unknown.setdefault(key, OTHER_INTEGERS.format(size=unused))
             continue
+        if all(_says_more(module, module.claims[key[1]], each, m) for each, m in pairs):
+            verdicts.unknown.setdefault(key, SAYS_MORE)
+            continue
         if _is_in_other_words(module, key, pairs):
             verdicts.unknown.setdefault(key, OTHER_WORDS.format(size=" or ".join(b.source for b in mismatch.bound)))
             continue
@@ -512,6 +517,22 @@ def _has_another_name(
         if not any(found == size and (in_code or not is_number) for name, found, in_code in others if name != str(dim)):
             return False
     return bool(shown)
+
+
+def _says_more(module: Module, claim: Claim, each: EvaluationView, mismatch: Mismatch) -> bool:
+    """Whether a text only gives a number to an axis of an argument that its annotation calls by a name: `(n, 3)`.
+
+    Both may hold: who calls it with `points: Float[Array, "n d"]` gives three coordinates.
+    """
+    value, axis = mismatch.value, mismatch.axis
+    annotation = annotation_beside(module, claim, each.evaluation, mismatch)
+    if annotation is None or mismatch.reason != "dim" or axis is None or not isinstance(value, ArrayValue):
+        return False
+    said, annotated = (parse_spec(each.spec) for each in (claim, annotation))
+    places = [place_of_axis(spec, axis, len(value.shape)) for spec in (said, annotated)]
+    if places[0] is None or places[1] is None:
+        return False
+    return isinstance(said.dims[places[0]], FixedDim) and isinstance(annotated.dims[places[1]], NamedDim | AnyDim)
 
 
 def _is_of_own_variables(claim: Claim, shown: Sequence[tuple[EvaluationView, Mismatch]]) -> bool:

@@ -22,7 +22,7 @@ from shapecheck.model import (
 from shapecheck.rules import RULES
 from shapecheck.shapes import SpecError, parse_dim, parse_spec
 from shapecheck.verdicts.claim_outcome import BoundSize, Mismatch
-from shapecheck.verdicts.evaluation_results import is_invented_call
+from shapecheck.verdicts.evidence import annotation_beside
 from shapecheck.verdicts.judge import Contradiction
 
 _CODES = {"param": "SC202", "return": "SC203", "value": "SC204", "name": "SC204", "field": "SC205", "yielded": "SC203"}
@@ -49,7 +49,7 @@ def mismatch_finding(module: Module, claim: Claim, false: Contradiction) -> Find
         observed=observed,
         text=claim.text,
     )
-    other = _annotation_beside(module, claim, false)
+    other = annotation_beside(module, claim, evaluation, mismatch)
     if other is not None:
         annotated = f"{_target(claim)} is annotated {other.text} on line {other.span.line}"
         message = f"{claim.notation} says {_claim_text(claim, mismatch)}, but {annotated}: one of the two is wrong"
@@ -65,16 +65,6 @@ def mismatch_finding(module: Module, claim: Claim, false: Contradiction) -> Find
         bindings=tuple((b.name, b.size) for b in mismatch.bound),
         stage=mismatch.call.stage,
     )
-
-
-def _annotation_beside(module: Module, claim: Claim, false: Contradiction) -> Claim | None:
-    """The annotation that a comment or docstring contradicts: the argument was made as the annotation has it."""
-    site = claim.sites[0]
-    made = false.mismatch.call.caller is None and is_invented_call(false.evaluation)
-    if not made or claim.notation == "annotation" or module.sites[site].kind != "param":
-        return None
-    beside = (c for c in module.claims if c.notation == "annotation" and c.sites[:1] == (site,))
-    return next(beside, None)
 
 
 def failure_finding(evaluation: Evaluation, failure: Failure, frame: Frame, lines: Sequence[str]) -> Finding:

@@ -32,6 +32,7 @@ _SHAPE_WORDS = re.compile(
     re.IGNORECASE,
 )
 _UNPACKED = re.compile(r"(?:not enough|too many) values to unpack")
+_OF_KEYWORDS = re.compile(r"unexpected keyword argument|multiple values for (?:keyword )?argument|missing \d+ required")
 _COMPARES_SHAPES = re.compile(r"\.(?:shape|ndim)\b[^#'\"]*==")
 _OF_SHAPE = re.compile(r"=\s*[\w.]+\.shape\s*(?:#.*)?$")
 # Devices, and how arrays lie on them: what the machine has, and what arrays that somebody else gives would bring along.
@@ -167,6 +168,8 @@ def _kind(error: BaseException, frames: list[tuple[FrameType, int]], paths: Mapp
         return "other"
     # What the user's own code raises is a check of the user's, and says nothing of JAX's shapes.
     raiser, line = frames[-1] if frames else (None, 0)
+    if _OF_KEYWORDS.search(message):  # whatever they are called: `shape=(3, 4)`
+        return "other"
     if raiser is not None and _UNPACKED.match(message):  # `b, t, d = x.shape` is no check, of whatever file it is
         text = linecache.getline(raiser.f_code.co_filename, line)
         return "shape" if _OF_SHAPE.search(text) else "other"
