@@ -2,7 +2,7 @@
 
 `dynamics` says `# x: (2 * n,), u: (n,)`. Who calls it with states of `(n_x,)` and controls of `(n_u,)` has twice as
 many of the first, though only that function says so. What a function that is called says of a name is what the name
-has there: an axis of another argument, or an integer.
+has there: an axis of another argument, or an integer. Where it says `(2,)`, the caller's `m` is 2.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _Axis = tuple[int, Dim, str]
 def related_sizes(outcome: TrialOutcome, claimed: ClaimedShapes, scope: FunctionKey | None) -> Iterator[Tie]:
     """Ties of free names of an entry, whose own function is `scope`, under which what it calls has what that says.
 
-    `claimed` has what functions say of their parameters. Where a run failed, sizes that they write as numbers count.
+    `claimed` has what functions say of their parameters, sizes that they write as numbers among it.
     """
     bound_call = outcome.bound_call
     tied = dict(outcome.trial.substitution.ties)
@@ -42,9 +42,8 @@ def related_sizes(outcome: TrialOutcome, claimed: ClaimedShapes, scope: Function
         if (call.path, call.scope) != scope:
             axes = list(_axes(call, claimed))
             yield from _ties(call, axes, free, {**known, **free})
-            if not outcome.ok:
-                fixed = ((size, str(dim.size)) for _, dim, size in axes if isinstance(dim, FixedDim))
-                yield from ((free[size], number) for size, number in fixed if size in free and size != number)
+            fixed = ((size, str(dim.size)) for _, dim, size in axes if isinstance(dim, FixedDim))
+            yield from ((free[size], number) for size, number in fixed if size in free and size != number)
 
 
 def _ties(call: Call, axes: list[_Axis], free: Mapping[str, str], known: Mapping[str, str]) -> Iterator[Tie]:

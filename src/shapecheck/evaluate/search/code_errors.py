@@ -31,6 +31,7 @@ from shapecheck.evaluate.search.suggest_ties import (
     meets_inside,
     meets_itself,
     meets_product,
+    rounds_down,
 )
 from shapecheck.worker.messages.plans import EntryPlan
 
@@ -118,7 +119,7 @@ class CodeErrors:
             return None
         if any(map(self._is_of_nothing, failed)) or self._is_next_to_open(failed[0]) or self._squeezes_open(failed[0]):
             return None
-        if failed[0].blames_dtypes() or _may_blame_callable(failed[0]):
+        if failed[0].blames_dtypes() or _may_blame_callable(failed[0]) or rounds_down(failed):
             return None
         if self._counts_otherwise(failed[0]):
             return None

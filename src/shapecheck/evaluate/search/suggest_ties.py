@@ -205,16 +205,20 @@ def meets_itself(outcome: TrialOutcome, signature: CallSignature) -> bool:
     """Whether what does not fit is an integer of the constructor and an axis of an array that it was given.
 
     Where the two go by one name, or nobody names the axis, whoever makes such an instance gives it what fits. So it is
-    with an axis as long as a sequence beside it, and where no claim of the call uses the name, nor one the integer; and
-    with a number that an argument's claim writes, which a real instance is made for.
+    with an axis as long as a sequence beside it; where no claim of the call uses the name, nor one the integer; with
+    a number that an argument's claim writes, which a real instance is made for; and where the axis had to be a multiple
+    of something, as the array of the instance that it meets would have to be.
     """
     bound_call = outcome.bound_call
     if bound_call is None or outcome.failure is None:
         return False
     dims = (dim for array in signature.arrays for dim in parse_spec(array.spec).dims)
     written = {str(dim.size) for dim in dims if isinstance(dim, FixedDim)}
+    divided = {text for name, text in bound_call.chosen if name in dict(outcome.trial.multiples)}
     for one, other in opposite_sizes(outcome.failure.message):
         for axis, size in ((one, other), (other, one)):
+            if axis in divided and any(text == size for _, text in bound_call.built):
+                return True
             if int(size) in bound_call.lengths and any(text == axis for _, text in bound_call.built):
                 return True
             named = [name for name, text in bound_call.built if text == axis]
@@ -266,6 +270,26 @@ def meets_inside(outcome: TrialOutcome, signature: CallSignature) -> bool:
     beside = {size for name, size in outcome.bound_call.integers.items() if name.partition("[")[0] in given}
     pairs = [[int(size) for size in axes] for axes in opposite_sizes(outcome.failure.message)]
     return bool(pairs) and all(not near.isdisjoint(axes) and near | beside >= {*axes} for axes in pairs)
+
+
+def rounds_down(failed: Sequence[TrialOutcome]) -> bool:
+    """Whether a size that does not fit is always a little less than a free one, by other numbers in other runs.
+
+    So is what comes of a root that was rounded, `n = int(sqrt(8 * size + 1) - 1) // 2` and back: there are sizes for
+    which it comes out even. A fixed step or part of the other size is none.
+    """
+    less: set[int] = set()
+    for outcome in failed:
+        chosen = outcome.bound_call.chosen if outcome.bound_call is not None else ()
+        free = {int(text) for _, text in chosen if text.isdigit()}
+        pairs = opposite_sizes(outcome.failure.message) if outcome.failure is not None else []
+        if len(pairs) != 1 or outcome.trial.substitution.ties:
+            continue
+        small, large = sorted(map(int, pairs[0]))
+        if large not in free or (large - small) ** 2 > 9 * large:  # the next square is no further away
+            return False
+        less.add(large - small)
+    return len(less) > 1
 
 
 def meets_product(failed: Sequence[TrialOutcome]) -> bool:

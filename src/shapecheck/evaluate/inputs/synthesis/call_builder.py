@@ -87,6 +87,7 @@ from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.read_only_disk import read_only
 from shapecheck.model import Assumption
 from shapecheck.model.assumption import AS_CLAIMED, NUMBER
+from shapecheck.shapes import parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
 _WAYS: Final = (0, DEFAULTS_KEPT, DIVIDING, SMALL, DESCENDING)
@@ -119,11 +120,14 @@ class CallBuilder:
         if init:
             check_names(cls, heads(init))
         described = annotated_original(cls, function)
+        # What a method without `*batch` is called with is one, of a class whose fields have `*batch`.
+        specs = written_specs(described, descriptions_of(described, self.models.described))
+        rank = int(not specs or any(parse_spec(each).rank() is None for each in specs))
         call_spec = self._call(
             described,
             self.invoke_method(function),
             lambda trial: self.models.instance(
-                cls, trial.construction, self._init(init, trial), trial.invention, trial.choices
+                cls, trial.construction, self._init(init, trial), trial.invention, trial.choices, rank=rank
             ),
             statics=given,
         )

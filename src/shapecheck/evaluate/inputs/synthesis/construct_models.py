@@ -35,7 +35,7 @@ from shapecheck.model import DocstringHint, InferredParameter
 from shapecheck.worker.messages.plans import ShapeOfName
 
 _MOST_VAIN = 3  # constructions of one class with values that come to nothing: each may take seconds
-_Key = tuple[type, int, int, str, Choices]
+_Key = tuple[type, int, int, str, Choices, int]
 Instance = tuple[object, dict[str, int], Synthesis | None]
 """A model with abstract arrays, the integers known of it, and how its constructor's arguments were made up."""
 
@@ -85,15 +85,20 @@ class Models:
         init: Mapping[str, object] | None = None,
         invention: int = 0,
         choices: Choices = (),
+        *,
+        rank: int = 1,
     ) -> Instance:
-        """An abstract instance of `cls`, or its construction, if that is yet to happen. What that showed is kept."""
+        """An abstract instance of `cls`, or its construction, if that is yet to happen. What that showed is kept.
+
+        Arrays that it is given have `rank` axes for `*batch`.
+        """
         if issubclass(cls, deferred_classes()):
-            deferred, synthesis = self.constructor(cls, init or {}, construction, invention, choices)
+            deferred, synthesis = self.constructor(cls, init or {}, construction, invention, choices, rank=rank)
             return deferred, {**synthesis.integers.by_parameter, **only_integers(init or {})}, synthesis
-        key = (cls, construction, invention, repr(init or {}), choices)
+        key = (cls, construction, invention, repr(init or {}), choices, rank)
         if key not in self._kept:
             start = len(self._recorder.calls)
-            model, known = self._construct(cls, init or {}, construction, invention, choices)
+            model, known = self._construct(cls, init or {}, construction, invention, choices, rank=rank)
             self._kept[key] = model, known, self._recorder.since(start)
         else:
             self._recorder.again(self._kept[key][2])
@@ -110,13 +115,20 @@ class Models:
         raise ExampleError(str(problem)) from problem
 
     def constructor(
-        self, cls: type, init: Mapping[str, object], construction: int, invention: int = 0, choices: Choices = ()
+        self,
+        cls: type,
+        init: Mapping[str, object],
+        construction: int,
+        invention: int = 0,
+        choices: Choices = (),
+        *,
+        rank: int = 1,
     ) -> tuple[LazyCall, Synthesis]:
         """A construction that is yet to happen."""
         if is_abstract(cls):
             raise CannotSynthesiseError(f"{cls.__name__} is abstract")
         self.made.chosen.clear()  # of a construction that came to nothing
-        return self.call(cls, init, construction, invention, choices)
+        return self.call(cls, init, construction, invention, choices, rank=rank)
 
     def maker_call(
         self,
@@ -137,12 +149,13 @@ class Models:
         construction: int,
         invention: int = 0,
         choices: Choices = (),
+        *,
+        rank: int = 1,
     ) -> tuple[LazyCall, Synthesis]:
         """A call of what makes a model, a class or a factory, that is yet to happen."""
         described = call_descriptions(function, self.described)
-        sizes = SizeAssignment(
-            "sized", self.pinned, specs_of(function, described), variant=CONSTRUCTOR_VARIANT, made=self.made
-        )
+        specs = specs_of(function, described)
+        sizes = SizeAssignment("sized", self.pinned, specs, variant=CONSTRUCTOR_VARIANT, rank=rank, made=self.made)
         synthesis = self.synthesis(sizes, construction, invention, ArgumentChoices(choices, "self."))
         sizes.choose_inner = synthesis.integers.choose_inner
         body = body_shapes(function, described, self.hints(function))
@@ -179,9 +192,16 @@ class Models:
         self.made.chosen = self._chosen.get(construction, self.made.chosen)
 
     def _construct(
-        self, cls: type, init: Mapping[str, object], construction: int, invention: int = 0, choices: Choices = ()
+        self,
+        cls: type,
+        init: Mapping[str, object],
+        construction: int,
+        invention: int = 0,
+        choices: Choices = (),
+        *,
+        rank: int = 1,
     ) -> tuple[object, dict[str, int]]:
-        deferred, synthesis = self.constructor(cls, init, construction, invention, choices)
+        deferred, synthesis = self.constructor(cls, init, construction, invention, choices, rank=rank)
         try:
             model = self.build(deferred)
         except TimeLimitError:
@@ -194,7 +214,7 @@ class Models:
             model = self._with_values(deferred, synthesis, invention) if kind_of(error) == "value" else None
             if model is None:
                 raise self._not_constructed(cls, error, synthesis) from None
-        self._made[cls, construction, invention, repr(init), choices] = synthesis
+        self._made[cls, construction, invention, repr(init), choices, rank] = synthesis
         self._chosen[construction] = dict(self.made.chosen)
         return model, {**synthesis.integers.by_parameter, **integers_of(model), **only_integers(init)}
 
