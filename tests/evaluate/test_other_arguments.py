@@ -1,4 +1,4 @@
-"""What is said of some arguments is not held against others: of other ranks, of parts, of instances that were made up."""
+"""What is said of some arguments is not held against others: of other ranks, of parts, of made-up instances."""
 
 from __future__ import annotations
 

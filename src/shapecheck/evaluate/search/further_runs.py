@@ -10,6 +10,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
 
+from shapecheck.evaluate.inputs.facts.namesakes import are_different_things
 from shapecheck.evaluate.inputs.synthesis.made_integers import EVEN, ODD
 from shapecheck.evaluate.inputs.synthesis.real_values import VALUES
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import INVENTIONS, CannotSynthesiseError
@@ -241,7 +242,8 @@ class FurtherRuns:
         """The runs where a free feature axis has a size that the model gives its values, if it takes inputs of any.
 
         Layers that are built for whatever comes in let nothing fail if `x: "batch d"` has not the model's `width`, in a
-        residual block that gives back as many. Nor if it is not what the file says that it is: `M = H * D`.
+        residual block that gives back as many. Nor if it is not what the file says that it is: `M = H * D`. But its
+        `features` are no `latents`.
         """
         call = next((each for each in first.calls if each.caller is None), None)
         if not self._call_spec.infers_inputs or call is None or first.bound_call is None:
@@ -252,7 +254,9 @@ class FurtherRuns:
         signature, known = self._call_spec.signature, first.bound_call.sizes().by_name()
         free = [name for name, text in first.bound_call.chosen if name in signature.features()]
         tied = dict(first.trial.substitution.ties)
-        ties = [*itertools.product(free, sizes)]
+        integer = {str(size): name for name, size in reversed([*first.bound_call.integers.items()])}
+        pairs = itertools.product(free, sizes)
+        ties = [each for each in pairs if not are_different_things(each[0], integer[each[1]].rpartition(".")[2])]
         said = {each.name for each in written_relations(signature.function)}
         for name in (name for name, _ in first.bound_call.chosen if name in said):
             related = (e for e in relations_of(name, known, signature.function) if e.name or e.of_model)

@@ -31,6 +31,9 @@ _OF_MODELS = _word_set(
 )
 
 _MOMENTS = _word_set("next prev previous curr current new old last")
+# Words for the features of whatever it is.
+_ANYTHING = _word_set("hidden width model channel embed embedding emb inner state out in output input unit base ch")
+_SHORT = 2  # letters of what is no word
 _SHORTEST_TYPO = 6  # letters of a name of which another may be a misspelling
 
 EXTENTS = (_SEQUENCE | _SPATIAL | _BATCH | _POINTS) - {"n", "x", "y", "l"}
@@ -129,6 +132,16 @@ def are_height_and_width(name: str, other: str) -> bool:
     """Whether two names are those of the two sides of an image: `h` and `w`, `rows` and `x`."""
     sides = [set(words(each)) for each in (name, other)]
     return any(one & _ALONG[0] and two & _ALONG[1] for one, two in (sides, sides[::-1]))
+
+
+def are_different_things(dim: str, integer: str) -> bool:
+    """Whether both names say of what there are so many, and not the same: `latents` and `features`, `vocab` and `rank`.
+
+    A letter, `dim` or `hidden` may be the size of anything.
+    """
+    one, other = (frozenset(significant_words(name)) - _ANYTHING for name in (dim, integer))
+    are_words = bool(one and other) and all(len(word) > _SHORT for word in one | other)
+    return are_words and one.isdisjoint(other) and not are_namesakes(dim, integer)
 
 
 def is_spatial(name: str) -> bool:
