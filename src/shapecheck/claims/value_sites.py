@@ -115,6 +115,19 @@ def with_open_places(module: Module, source: SourceText, style: Style) -> tuple[
     return module, tuple(_place(number, site, node) for number, (site, node) in zip(numbers, chosen, strict=True))
 
 
+def defaulted_integers(source: SourceText) -> Iterator[tuple[int, str]]:
+    """The parameters whose defaults are integers, with the scope of their function: one of them may be a size."""
+    tables = survey(source.tree) if source.tree is not None else None
+    for scope, node in enumerate(tables.nodes if tables is not None else ()):
+        if isinstance(node, Function):
+            places = [*node.args.posonlyargs, *node.args.args]
+            pairs = [*zip(reversed(places), reversed(node.args.defaults), strict=False)]
+            pairs += [(a, d) for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if d is not None]
+            for parameter, default in pairs:
+                if isinstance(default, ast.Constant) and type(default.value) is int:
+                    yield scope, parameter.arg
+
+
 def _place(number: int, site: Site, node: ast.stmt) -> OpenPlace:
     if isinstance(node, Function):
         return OpenPlace(number, site.scope, site.name, node.lineno, node.col_offset)

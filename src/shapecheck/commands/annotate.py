@@ -10,7 +10,7 @@ from pathlib import Path
 
 from shapecheck import files
 from shapecheck.claims import read_module
-from shapecheck.claims.value_sites import OpenPlace, Style, with_open_places
+from shapecheck.claims.value_sites import OpenPlace, Style, defaulted_integers, with_open_places
 from shapecheck.commands.check import Progress
 from shapecheck.commands.check_inputs import read_texts
 from shapecheck.commands.evaluation import EvaluationContext, evaluate
@@ -91,7 +91,9 @@ def annotate(
         outermost = (outermost_function(module, each.scope) for each in places[shown])
         wanted = {scope for scope in outermost if scope is not None}
         made = plan(file, module, config)
-        plans.append(replace(made, claimed=tuple(sorted({*made.claimed, *wanted}))))
+        # What is written shall hold for other integers than the defaults as well.
+        names = (*made.names, *((scope, (name,)) for scope, name in defaulted_integers(source)))
+        plans.append(replace(made, claimed=tuple(sorted({*made.claimed, *wanted})), names=names))
     tests = config.tests if config.tests is not None else files.find_tests([file for file, _ in texts.values()])
     around = EvaluationContext([file for file, _ in texts.values()], tests, None, progress, echo=False)
     evaluated = evaluate(plans, modules, config, around)
