@@ -22,7 +22,7 @@ from shapecheck.evaluate.own_errors import is_own, message_of
 from shapecheck.evaluate.probes.failed_imports import AbsentPackageError
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.user_caches import forget
-from shapecheck.evaluate.search.suggest_ties import opposite_sizes
+from shapecheck.evaluate.search.suggest_ties import RESHAPE, opposite_sizes
 
 _MOST_GUESSES = 16
 _MOST_ROUNDS = 6  # models and optimizers of one call that ask for their variables
@@ -141,7 +141,8 @@ class Attempts:
         if failure is None or bound_call is None or outcome.trial.mode != "sized" or failure.kind != "shape":
             return None
         ties = dict(outcome.trial.substitution.ties)
-        pairs = opposite_sizes(failure.message)
+        # What is cut into rows of another length may come out even with any size.
+        pairs = opposite_sizes(failure.message) if not failure.message.startswith(RESHAPE) else []
         for limit in possible_limits(pairs, bound_call.chosen, SMALLEST):
             if limit in self._tried_limits or limit[0] in ties or self.is_exhausted():
                 continue

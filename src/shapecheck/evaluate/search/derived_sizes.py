@@ -44,11 +44,16 @@ def varying_sizes(outcome: TrialOutcome, other: TrialOutcome) -> dict[str, str]:
 def derived_ties(outcome: TrialOutcome, other: TrialOutcome) -> list[Tie]:
     """Ties of such a name to what its axis meets in both runs, as an expression over other names.
 
-    None of these is an axis beside it, as the rows of `(n, m)` are which meets the `n*d` numbers of `(n, d)`.
+    None of these is an axis beside it, as the rows of `(n, m)` are which meets the `n*d` numbers of `(n, d)`. But the
+    size of a block stands beside the number of blocks.
     """
     message = outcome.failure.message if outcome.failure is not None else ""
     beside = {name for name, size in _sizes(outcome).items() if re.search(rf"\b{size}\b", message)}
-    return [tie for tie in _all_ties(outcome, other) if beside.isdisjoint(re.findall(r"[^\W\d]\w*", tie[1]))]
+    return [
+        tie
+        for tie in _all_ties(outcome, other)
+        if beside.isdisjoint(re.findall(r"[^\W\d]\w*", tie[1].partition("//")[0]))
+    ]
 
 
 def is_computed(outcome: TrialOutcome, other: TrialOutcome) -> bool:
@@ -122,6 +127,7 @@ def _expressions(numbers: _Pair, names: Sequence[_Term]) -> Iterator[str]:
         for step in (0, 1):
             if all(abs(first[run] - second[run]) + step == numbers[run] for run in (0, 1)):
                 yield f"max({one},{other})-min({one},{other}){_step_text(step)}"
+    yield from _quotients(numbers, names)
     yield from _cells(numbers, names)
     yield from _of_one(numbers, names)
 
@@ -137,6 +143,13 @@ def _multiples(numbers: _Pair, terms: Sequence[_Term]) -> Iterator[str]:
         factor, rest = divmod(numbers[0], first)
         if not rest and 0 < factor <= _LARGEST_FACTOR and factor * second == numbers[1]:
             yield text if factor == 1 else f"{factor}*{text}"
+
+
+def _quotients(numbers: _Pair, names: Sequence[_Term]) -> Iterator[str]:
+    """How many blocks there are of an axis that is split evenly."""
+    for (one, first), (other, second) in itertools.permutations(names, 2):
+        if all(first[run] == numbers[run] * second[run] for run in (0, 1)):
+            yield f"{one}//{other}"
 
 
 def _cells(numbers: _Pair, names: Sequence[_Term]) -> Iterator[str]:

@@ -102,6 +102,7 @@ def _others(size: int, taken: Collection[int]) -> Iterator[int]:
 
 
 MOST_TIES: Final = 6
+_QUOTIENT = re.compile(r"(?P<of>[^\W\d]\w*)//(?P<by>[^\W\d]\w*)")
 _SPECIAL = (DIVISIBLE, DIVISIBLE_TOO, SQUARES)
 _LARGE = (LARGE, LARGE_TOO)
 _VARIANTS = (0, 1, 2, *_SPECIAL, *_LARGE)
@@ -438,6 +439,8 @@ class SizeSearch:
             return Assumption("tie", *tie, "written")
         if tie in self._met:
             return Assumption("tie", *tie, "alias")
+        if _counts_blocks(text, outcome) and not self._call_spec.signature.distinguishes(name, text.partition("//")[0]):
+            return Assumption("tie", *tie, "written")
         columns = self._columns.get(name, "")
         if text == str(outcome.bound_call.integers.get(columns, "")):
             return Assumption("tie", name, columns, "alias")
@@ -546,3 +549,12 @@ def says_division(message: str) -> bool:
 def says_order(message: str) -> bool:
     """Whether a failure speaks of one number that is too large beside another."""
     return _ORDER.search(message) is not None
+
+
+def _counts_blocks(text: str, outcome: TrialOutcome) -> bool:
+    """Whether a size is the number of blocks of an axis that the code splits evenly: `cols//group_size`."""
+    found = _QUOTIENT.fullmatch(text)
+    if found is None or outcome.bound_call is None:
+        return False
+    parts = outcome.bound_call.integers.get(found["by"])
+    return parts is not None and dict(outcome.trial.multiples).get(found["of"], 0) % parts == 0 < parts

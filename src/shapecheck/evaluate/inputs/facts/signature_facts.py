@@ -32,6 +32,7 @@ from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     holds_plain_array,
     of_several_ranks,
     own_annotations,
+    signature_of,
     typed_dict_entries,
 )
 from shapecheck.evaluate.inputs.facts.source_reads import note_read
@@ -39,7 +40,7 @@ from shapecheck.evaluate.own_errors import suppress_others
 from shapecheck.evaluate.probes.attribute_access import read_attribute, unwrap
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.probes.visible_sizes import computed_attribute
-from shapecheck.shapes import AnyDims, Bindings, NamedDim, SpecError, VariadicDim, match, parse_spec
+from shapecheck.shapes import AnyDims, Bindings, Dim, NamedDim, SpecError, VariadicDim, is_variadic, match, parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
 _LARGEST_DIVISOR = 512
@@ -266,6 +267,32 @@ def field_sizes(instance: object) -> dict[str, int]:
             except SpecError:  # jaxtyping takes more than can be evaluated
                 continue
     return {name: size[0] for name, size in memo.single.items() if name.isidentifier()}
+
+
+def leaves_variadics_out(cls: type, method: Callable[..., object]) -> bool:
+    """Whether a method annotates an array as a field of its class is, but for the `*batch` of that field.
+
+    It is meant for instances without, of which others hold a batch for `vmap`.
+    """
+    signature = signature_of(method)
+    raw = [(each.name, each.annotation) for each in signature.parameters.values()]
+    annotations = [annotation_of(method, name, each) for name, each in (*raw, ("return", signature.return_annotation))]
+    said = {dims for each in annotations for dims in _annotated_dims(each)}
+    fields = (annotation_of_field(base, name) for base in cls.__mro__ for name in own_annotations(base))
+    for dims in (dims for each in fields for dims in _annotated_dims(each)):
+        rest = tuple(dim for dim in dims if not is_variadic(dim))
+        if rest in said and rest != dims and any(isinstance(dim, NamedDim) for dim in rest):
+            return True
+    return False
+
+
+def _annotated_dims(annotation: object) -> Iterator[tuple[Dim, ...]]:
+    """The dims of the array that an annotation stands for, or of each in a union."""
+    array = array_type(annotation)
+    if array is not None:
+        yield parse_spec(array.shape).dims
+    for member in typing.get_args(annotation) if array is None else ():
+        yield from _annotated_dims(member)
 
 
 def attribute_sizes(specs: Iterable[str], name: str, holder: object) -> dict[str, int]:

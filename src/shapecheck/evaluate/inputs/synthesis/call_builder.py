@@ -38,6 +38,7 @@ from shapecheck.evaluate.inputs.facts.signature_facts import (
     constants_of,
     inner_function,
     integers_of,
+    leaves_variadics_out,
     made_specs,
     missing_parameters,
     namesake_sizes,
@@ -87,7 +88,6 @@ from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.read_only_disk import read_only
 from shapecheck.model import Assumption
 from shapecheck.model.assumption import AS_CLAIMED, NUMBER
-from shapecheck.shapes import parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
 _WAYS: Final = (0, DEFAULTS_KEPT, DIVIDING, SMALL, DESCENDING)
@@ -120,9 +120,7 @@ class CallBuilder:
         if init:
             check_names(cls, heads(init))
         described = annotated_original(cls, function)
-        # What a method without `*batch` is called with is one, of a class whose fields have `*batch`.
-        specs = written_specs(described, descriptions_of(described, self.models.described))
-        rank = int(not specs or any(parse_spec(each).rank() is None for each in specs))
+        rank = 0 if leaves_variadics_out(cls, described) else 1
         call_spec = self._call(
             described,
             self.invoke_method(function),
