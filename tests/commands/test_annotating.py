@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from shapecheck.commands import file_changes
+from shapecheck.commands.annotate import AnnotatedFile
+
 Run = Callable[..., Any]
 
 SOURCE = '''\
@@ -277,7 +280,7 @@ def f(x, mask=None, *, n=2):
     command_line(tmp_path, "annotate", "m.py", "--style", "annotations", "--only", "f", "--write")
     text = file.read_text()
     assert "from jaxtyping import Array, Float, Int\n" in text
-    assert 'def f(x: Float[Array, "b t"], mask: Float[Array, "b t"] = None, *, n=2) -> Int[Array, "b"]:' in text
+    assert 'def f(x: Float[Array, "b t"], mask: Float[Array, "b t"] = None, *, n=2) -> Int[Array, " b"]:' in text
 
 
 def test_a_file_whose_names_mean_something_else_is_left(tmp_path: Path, command_line: Run) -> None:
@@ -287,3 +290,72 @@ def test_a_file_whose_names_mean_something_else_is_left(tmp_path: Path, command_
     assert (tmp_path / "m.py").read_text() == source
     assert result.returncode == 2
     assert "Float means something else" in result.stderr
+
+
+DOT = """\
+import jax.numpy as jnp
+import numpy as np
+{imports}
+
+def f(x, w):
+    # x: (batch, dim), w: (dim,)
+    return jnp.dot(x, w)
+
+
+def slopes(n: int):
+    return np.arange(n) * 0.5
+"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "expected"),
+    [
+        ("import jaxtyping as jt", "-> jt.Float[jt.Array, ' batch']"),
+        ("from jaxtyping import Array, Float as F", "-> F[Array, ' batch']"),
+        ("from jaxtyping import Array, Float\nY = Float[Array, 'n']", "-> Float[Array, 'batch']"),
+    ],
+)
+def test_annotations_use_the_names_of_the_file(imports: str, expected: str, tmp_path: Path, command_line: Run) -> None:
+    (tmp_path / "m.py").write_text(DOT.format(imports=imports))
+    command_line(tmp_path, "annotate", "m.py", "--style", "annotations", "--write")
+    text = (tmp_path / "m.py").read_text()
+    assert expected.replace("'", '"') in text
+    assert text.count("jaxtyping") == 1  # no other import
+    assert "def slopes(n: int):" in text  # NumPy's arrays are none of JAX's
+
+
+def test_files_that_cannot_be_annotated_are_named(tmp_path: Path, command_line: Run) -> None:
+    (tmp_path / "star.py").write_text(DOT.format(imports="from jaxtyping import *"))
+    (tmp_path / "broken.py").write_text("def f(:\n")
+    result = command_line(tmp_path, "annotate", ".", "--style", "annotations", "--write")
+    assert result.returncode == 2
+    assert "broken.py is left alone: this file cannot be parsed" in result.stderr
+    assert "star.py is left alone: `from jaxtyping import *` binds none of its names" in result.stderr
+    unknown = command_line(tmp_path, "annotate", "star.py", "--only", "slope")
+    assert (unknown.returncode, unknown.stderr) == (2, "Error: no function is called 'slope'; did you mean 'slopes'?\n")
+
+
+def test_what_is_edited_meanwhile_stays(tmp_path: Path) -> None:
+    file = tmp_path / "m.py"
+    file.write_text("# an edit\n")
+    change = AnnotatedFile(str(file), b"# as it was read\n", b"# all new\n", 1)
+    with pytest.raises(file_changes.ChangedFileError, match="has changed since it was read"):
+        file_changes.write(change)
+    assert file.read_text() == "# an edit\n"
+
+
+def test_what_is_written_holds_for_other_integers_than_the_defaults(tmp_path: Path, command_line: Run) -> None:
+    source = """\
+from jaxtyping import Array, Float
+
+
+def heads(x: Float[Array, "t d"], n_heads: int = 4):
+    q = x.reshape(x.shape[0], n_heads, -1)
+    r = x.T
+    s = x + 1
+    return q, r, s
+"""
+    (tmp_path / "m.py").write_text(source)
+    command_line(tmp_path, "annotate", "m.py", "--write")
+    assert "//4" not in (tmp_path / "m.py").read_text()
+    assert "s = x + 1  # (t, d)" in (tmp_path / "m.py").read_text()

@@ -10,7 +10,7 @@ from dataclasses import replace
 from shapecheck.model import Claim, Span
 from shapecheck.shapes import AnyDim, NamedDim, Spec, parse_spec, print_spec
 
-_NUMBERED = re.compile(r"(?P<stem>[^\W\d_]\w*?)_?\d")
+_NUMBERED = re.compile(r"(?P<kind>[^\W\d_]\w*?)_?\d")
 
 
 def with_open_patterns(claims: Sequence[Claim]) -> Iterator[Claim]:
@@ -33,8 +33,8 @@ def with_open_patterns(claims: Sequence[Claim]) -> Iterator[Claim]:
 def _kinds(names: Iterable[str]) -> set[str]:
     """The names of which there are at least two with numbers, and which do not stand alone: L of L1 and L2."""
     present = {*names}
-    stems = [found["stem"] for name in present if (found := _NUMBERED.fullmatch(name)) is not None]
-    return {stem for stem in stems if stems.count(stem) > 1} - present
+    numbered = [found["kind"] for name in present if (found := _NUMBERED.fullmatch(name)) is not None]
+    return {name for name in numbered if numbered.count(name) > 1} - present
 
 
 def _with_open(claim: Claim, kinds: set[str]) -> Claim:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from shapecheck.claims.axis_words import words
 from shapecheck.model import Module, Position, Site
-from shapecheck.syntax.scopes import Function, Tables, arguments, is_generator, survey
+from shapecheck.syntax.scopes import Function, Tables, arguments, dotted_name, is_generator, survey
 from shapecheck.syntax.source_text import SourceText, position_of
 
 SELVES = words("self cls")
@@ -105,7 +105,10 @@ def with_open_places(module: Module, source: SourceText, style: Style) -> tuple[
     tables = survey(source.tree)
     claimed = {site_key(module.sites[index]) for claim in module.claims for index in claim.sites}
     names = {index: _names_for(tables, index) for index in range(len(tables.nodes))}
-    is_open = _UncommentedAssignments(source).includes if style == "comments" else _is_open_signature
+    if style == "comments":
+        is_open = _UncommentedAssignments(source).includes
+    else:
+        is_open = _OpenSignatures(_numpy_names(source.tree)).includes
     chosen = [
         (replace(site, names=names[site.scope], arrays=True), node)
         for site, node in value_sites(tables)
@@ -156,14 +159,35 @@ class _UncommentedAssignments:
         return site.kind == "value" and is_plain and not rest
 
 
-def _is_open_signature(site: Site, node: ast.stmt) -> bool:
-    """Whether a parameter or result has no annotation, or none that says more than that it is an array."""
-    if not isinstance(node, Function):
-        return False
-    if site.kind == "return":
-        return _is_open(node.returns)
-    stars = (node.args.vararg, node.args.kwarg)
-    return any(each.arg == site.name and each not in stars and _is_open(each.annotation) for each in arguments(node))
+def _numpy_names(tree: ast.AST) -> frozenset[str]:
+    """What a file calls NumPy, whose arrays no annotation of JAX's describes."""
+    imports = (alias for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names)
+    return frozenset(alias.asname or alias.name for alias in imports if alias.name == "numpy")
+
+
+def _calls_any(node: ast.AST, names: frozenset[str]) -> bool:
+    calls = (part.func for part in ast.walk(node) if isinstance(part, ast.Call)) if names else ()
+    return any((dotted_name(each) or "").partition(".")[0] in names for each in calls)
+
+
+class _OpenSignatures:
+    """Tells parameters and results without annotation, or with none that says more than that it is an array.
+
+    What computes with `numpy`, as the file calls it, may have NumPy's arrays, which annotations of JAX's do not fit.
+    """
+
+    def __init__(self, numpy: frozenset[str]) -> None:
+        self._numpy = numpy
+
+    def includes(self, site: Site, node: ast.stmt) -> bool:
+        """Whether it is one."""
+        if not isinstance(node, Function) or _calls_any(node, self._numpy):
+            return False
+        if site.kind == "return":
+            return _is_open(node.returns)
+        stars = (node.args.vararg, node.args.kwarg)
+        named = (each for each in arguments(node) if each.arg == site.name and each not in stars)
+        return any(_is_open(each.annotation) for each in named)
 
 
 def _is_open(annotation: ast.expr | None) -> bool:

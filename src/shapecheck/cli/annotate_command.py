@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
@@ -15,7 +16,7 @@ from shapecheck.report import progress
 
 if TYPE_CHECKING:
     from shapecheck.claims.value_sites import Style
-    from shapecheck.commands.annotate import AnnotateResult
+    from shapecheck.commands.annotate import AnnotatedFile, AnnotateResult
 
 
 _MOST_TROUBLES = 5
@@ -65,12 +66,12 @@ def annotate(paths: tuple[Path, ...], **options: Unpack[_AnnotateOptions]) -> in
     request = command.AnnotateRequest(options["style"], options["only"])
     with progress.Bar(sys.stderr) as bar, stop_on_signals():
         result = command.annotate(paths, config, request, progress=bar)
+    files = result.files
     if options["write"]:
-        for file in result.files:
-            if file.after != file.before:
-                file_changes.write(file)
+        files = tuple(map(_write, files))
+        result = replace(result, files=files)
     else:
-        deliver("".join(map(file_changes.diff, result.files)), None)
+        deliver("".join(map(file_changes.diff, files)), None)
     for file in result.files:
         if file.problem:
             say(f"{file.path} is left alone: {file.problem}\n")
@@ -91,6 +92,20 @@ def annotate(paths: tuple[Path, ...], **options: Unpack[_AnnotateOptions]) -> in
     if result.bugs:
         say_bugs(result.bugs)
     return FAILED if result.bugs or any(file.problem for file in result.files) else CLEAN
+
+
+def _write(file: AnnotatedFile) -> AnnotatedFile:
+    """Write a file; what somebody has edited meanwhile is left alone, and says so."""
+    from shapecheck.commands import file_changes  # noqa: PLC0415  # --help shall not wait for it
+
+    if file.after == file.before:
+        return file
+    try:
+        file_changes.write(file)
+    except file_changes.ChangedFileError:
+        problem = "it has changed since it was read; run annotate again"
+        return replace(file, after=file.before, written=0, problem=problem)
+    return file
 
 
 def _summary(result: AnnotateResult, *, write: bool, style: str) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from shapecheck.commands.check_inputs import read_texts
 from shapecheck.commands.evaluation import EvaluationContext, evaluate
 from shapecheck.commands.module_plans import outermost_function, plan
 from shapecheck.commands.module_reader import ModuleReader
-from shapecheck.config import Config
+from shapecheck.config import Config, ConfigError
 from shapecheck.model import Module, is_test_file
 from shapecheck.rewrite import RewriteError
 from shapecheck.rewrite.write_claims import write_annotations, write_comments
@@ -82,10 +83,13 @@ def annotate(
     modules: dict[str, Module] = {}
     places: dict[str, tuple[OpenPlace, ...]] = {}
     plans: list[ModulePlan] = []
+    unparsed: list[AnnotatedFile] = []
     for shown, (file, data) in texts.items():
         source = read_source(shown, data)
         module, found = with_open_places(reader.read_file(file, data, shown), source, request.style)
         modules[shown] = module
+        if not module.parsed:
+            unparsed.append(AnnotatedFile(shown, data, data, problem=_why_unparsed(module)))
         is_left = is_test_file(shown) and not any(Path(path) == file or path == Path(shown) for path in paths)
         places[shown] = () if is_left else tuple(each for each in found if _is_wanted(module, each, request.only))
         outermost = (outermost_function(module, each.scope) for each in places[shown])
@@ -94,11 +98,13 @@ def annotate(
         # What is written shall hold for other integers than the defaults as well.
         names = (*made.names, *((scope, (name,)) for scope, name in defaulted_integers(source)))
         plans.append(replace(made, claimed=tuple(sorted({*made.claimed, *wanted})), names=names))
+    _require_functions(modules.values(), request.only)
     tests = config.tests if config.tests is not None else files.find_tests([file for file, _ in texts.values()])
     around = EvaluationContext([file for file, _ in texts.values()], tests, None, progress, echo=False)
     evaluated = evaluate(plans, modules, config, around)
     looked_at = sum(map(len, places.values()))
-    result = AnnotateResult(places=looked_at, unread=unread, troubles=_troubles(evaluated), bugs=tuple(evaluated.bugs))
+    left, bugs = tuple(unparsed), tuple(evaluated.bugs)
+    result = AnnotateResult(files=left, places=looked_at, unread=unread, troubles=_troubles(evaluated), bugs=bugs)
     if cut := _count_cut(evaluated):
         return replace(result, cut=cut)
     dialects = {
@@ -117,7 +123,21 @@ def annotate(
     others = Counter(proof.others.values())
     others[_NO_ROOM] = len(proof.shapes) - sum(each.written for each in written if not each.problem)
     others[_NO_ROOM] -= sum(len(proved[each.path]) for each in written if each.problem)
-    return replace(result, files=written, others=+others)
+    return replace(result, files=(*left, *written), others=+others)
+
+
+def _why_unparsed(module: Module) -> str:
+    return module.problems[0].message if module.problems else "it cannot be parsed"
+
+
+def _require_functions(modules: Iterable[Module], only: Sequence[str]) -> None:
+    """Raise ConfigError if no function is called as the user says."""
+    names = {scope.qualname for module in modules for scope in module.scopes if scope.kind == "function"}
+    for pattern in only:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            alike = get_close_matches(pattern, sorted(names), 1)
+            meant = f"; did you mean {alike[0]!r}?" if alike else ""
+            raise ConfigError(f"no function is called {pattern!r}{meant}")
 
 
 def _troubles(evaluated: RunResult) -> Counter[str]:

@@ -32,9 +32,18 @@ class FileChange(Protocol):
         """What shall be in it."""
 
 
+class ChangedFileError(ConfigError):
+    """Somebody has changed a file since it was read."""
+
+
 def write(change: FileChange) -> None:
-    """Put the new contents into the file. Raises ConfigError where that is not allowed."""
+    """Put the new contents into the file.
+
+    Raises ConfigError where that is not allowed, ChangedFileError if by now it has others than it had before.
+    """
     try:
+        if Path(change.path).read_bytes() != change.before:
+            raise ChangedFileError(f"{change.path}: has changed since it was read, so nothing is written; run it again")
         atomic_write.write_bytes(Path(change.path), change.after)
     except OSError as error:
         raise ConfigError(f"{change.path}: cannot be written: {error.strerror}") from error

@@ -18,6 +18,8 @@ from shapecheck.syntax.source_text import declared_encoding, read_source
 _LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
 _SHORTEST_LIMIT = 88  # how long lines may become where the file itself has no longer ones
 
+_ARRAY_MODULES = ("jaxtyping", "jax", "chex")
+
 SignatureKey = tuple[int, int, str]
 """The line and column of a `def`, and a parameter; "" for the result."""
 
@@ -45,44 +47,73 @@ def write_annotations(path: str, data: bytes, wanted: Mapping[SignatureKey, tupl
     if source.tree is None:
         raise RewriteError("it cannot be read")
     bound = _bound_names(source.tree)
-    taken = {dtype for dtype, _ in wanted.values() if bound.get(dtype, "jaxtyping") != "jaxtyping"}
-    if taken or bound.get("Array", "jax") not in ("jax", "jaxtyping", "chex"):
-        raise RewriteError(f"{', '.join(sorted(taken)) or 'Array'} means something else in it than jaxtyping's")
+    if any(origin == ("jaxtyping", "*") for origin in bound.values()):
+        raise RewriteError("`from jaxtyping import *` binds none of its names: import Array and Float by name")
+    own = {name: _own_name(bound, name) for name in {dtype for dtype, _ in wanted.values()}}
+    own["Array"] = next((found for module in _ARRAY_MODULES if (found := _own_name(bound, "Array", module))), "")
+    taken = {name for name, found in own.items() if not found and name in bound}
+    if taken:
+        raise RewriteError(f"{', '.join(sorted(taken))} means something else in it than jaxtyping's")
     file = ConcreteFile(data, source.tree)
     try:
         require_lossless(file)
         context = CodemodContext()
         with deep_recursion():
-            module = file.module.visit(_AnnotationWriter(file, wanted))
-            for name in sorted({dtype for dtype, _ in wanted.values()} | {"Array"}):
-                if name not in bound:
-                    AddImportsVisitor.add_needed_import(context, "jaxtyping", name)
+            names = {name: found or name for name, found in own.items()}
+            module = file.module.visit(_AnnotationWriter(file, wanted, names, _keeps_names_bare(source.tree)))
+            for name in sorted(name for name, found in own.items() if not found):
+                AddImportsVisitor.add_needed_import(context, "jaxtyping", name)
             return AddImportsVisitor(context).transform_module(module).bytes
     except UnreadableError as error:
         raise RewriteError(str(error)) from error
 
 
-def _bound_names(tree: ast.Module) -> dict[str, str]:
-    """The names that the file imports or defines at its top, with the module that each is from; "" for its own."""
-    found: dict[str, str] = {}
+Origin = tuple[str, str]
+"""The module that a name is imported from and what it is called there; "" for a whole module, and for own names."""
+
+
+def _bound_names(tree: ast.Module) -> dict[str, Origin]:
+    """The names that the file imports or defines, with what they are."""
+    found: dict[str, Origin] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
-            found.update({alias.asname or alias.name: node.module or "" for alias in node.names})
+            found.update({alias.asname or alias.name: (node.module or "", alias.name) for alias in node.names})
         elif isinstance(node, ast.Import):
-            found.update({alias.asname or alias.name: "" for alias in node.names})
+            found.update({alias.asname or alias.name: (alias.name, "") for alias in node.names})
         elif isinstance(node, ast.ClassDef | ast.FunctionDef):
-            found[node.name] = ""
+            found[node.name] = ("", "")
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.setdefault(node.id, "")
+            found.setdefault(node.id, ("", ""))
     return found
+
+
+def _own_name(bound: Mapping[str, Origin], name: str, module: str = "jaxtyping") -> str:
+    """What the file calls a name of a module: `Float`, `F`, or `jt.Float`; "" if it has none for it."""
+    single = [own for own, origin in bound.items() if origin == (module, name)]
+    if single:
+        return name if name in single else single[0]
+    return next((f"{own}.{name}" for own, origin in bound.items() if origin == (module, "") and own != module), "")
+
+
+def _keeps_names_bare(tree: ast.Module) -> bool:
+    """Whether the file writes one dim alone as `"n"`: linters take that for a type, which is why most write `" n"`."""
+    texts = [
+        node.slice.elts[-1].value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple) and len(node.slice.elts) > 1
+        if isinstance(node.slice.elts[-1], ast.Constant) and isinstance(node.slice.elts[-1].value, str)
+    ]
+    return any(text.isidentifier() for text in texts)
 
 
 class _AnnotationWriter(cst.CSTTransformer):
     """Writes the annotations of functions."""
 
-    def __init__(self, file: ConcreteFile, wanted: Mapping[SignatureKey, tuple[str, str]]) -> None:
+    def __init__(
+        self, file: ConcreteFile, wanted: Mapping[SignatureKey, tuple[str, str]], names: Mapping[str, str], bare: bool
+    ) -> None:
         super().__init__()
-        self._file, self._wanted = file, wanted
+        self._file, self._wanted, self._names, self._bare = file, wanted, names, bare
 
     def leave_FunctionDef(self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef) -> cst.FunctionDef:
         """Annotate the parameters and the result."""
@@ -110,4 +141,5 @@ class _AnnotationWriter(cst.CSTTransformer):
         if found is None:
             return None
         dtype, dims = found
-        return cst.Annotation(cst.parse_expression(f'{dtype}[Array, "{dims}"]'))
+        text = f" {dims}" if dims.isidentifier() and not self._bare else dims
+        return cst.Annotation(cst.parse_expression(f'{self._names[dtype]}[{self._names["Array"]}, "{text}"]'))

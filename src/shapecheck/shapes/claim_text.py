@@ -31,6 +31,7 @@ class ClaimText:
     after: str
     lone_comma: bool = False  # one dim is written `(n,)`
     in_annotation: bool = False
+    lead: str = ""  # in front of one name in an annotation, which linters take for a type without it
 
     def with_dims(self, dims: Sequence[str]) -> str:
         """The claim with other dims, those that are no text of its own spaced as its own are."""
@@ -39,7 +40,8 @@ class ClaimText:
         inner = self.separator.join(written)
         if self.separator == _GLUE and len(written) > 1 and not GLUED_PRODUCT.fullmatch(inner):
             inner = f" {_GLUE} ".join(written)  # longer names
-        return f"{self.before}{inner}{comma}{self.after}"
+        lead = self.lead if inner.isidentifier() else ""
+        return f"{self.before}{lead}{inner}{comma}{self.after}"
 
     def spec_of(self, dims: Sequence[str]) -> Spec | None:
         """What the claim says with these dims; None if it could not be read back."""
@@ -63,7 +65,9 @@ def split_annotation(text: str) -> ClaimText | None:
     if found is None:
         return None
     before, after = found["before"] + found["open"], found["close"] + found["after"]
-    return ClaimText(before, tuple(found["inner"].split()), " ", after, in_annotation=True)
+    inner = found["inner"]
+    lead = inner[: len(inner) - len(inner.lstrip())]
+    return ClaimText(before, tuple(inner.split()), " ", after, in_annotation=True, lead=lead)
 
 
 def split_comment(text: str, count: int) -> ClaimText | None:
