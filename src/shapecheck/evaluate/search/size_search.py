@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
+from shapecheck.evaluate.inputs.facts.namesakes import may_be_one_dim
 from shapecheck.evaluate.inputs.trials.multiples import flattened_axis
 from shapecheck.evaluate.inputs.trials.size_assignment import (
     DIVISIBLE,
@@ -462,8 +463,8 @@ class SizeSearch:
         found = explain_tie(tie, signature, sizes)
         if found.provenance == "alias" and found.value in outcome.bound_call.arguments:
             claimed = self._names_of_size(outcome, str(outcome.bound_call.integers[found.value]))
-            if any(signature.distinguishes(name, other) for other in claimed - {name}):
-                return dataclasses.replace(found, provenance="invented")  # the integer has a name, which stands beside
+            if any(not may_be_one_dim(name, other) for other in claimed - {name}):
+                return dataclasses.replace(found, provenance="invented")  # claims have another name for the integer
         return found
 
     def _names_of_size(self, outcome: TrialOutcome, size: str) -> set[str]:
