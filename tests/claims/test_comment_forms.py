@@ -226,3 +226,22 @@ def test_a_name_for_the_own_size_of_each(described: Describe) -> None:
     shared = ["[B _ C]: q before 4", "[B _ C]: k before 4"]
     assert described(source)[2:] == shared
     assert described(source.replace("L2", "L"))[2:] == [each.replace("_", "L") for each in shared]
+
+
+def test_a_result_behind_the_parameters_is_that_of_the_function(described: Describe) -> None:
+    source = """
+def f(x, w):
+    # x: (n, d) rows; w: (d, k) columns; result (n, k)
+    n, d = x.shape
+    k = w.shape[1]
+    return (x @ w).T
+"""
+    assert described(source) == ["[n d]: param x", "[d k]: param w", "[n k]: return"]
+
+
+def test_shapes_are_of_the_variables_of_nested_tuples(described: Describe) -> None:
+    source = "{row} = scan(core, state, xs)  # -> [T, B, D], [T, B, S]\n"
+    both = ["[T B D]: logits after 1", "[T B S]: w after 1"]
+    assert described(source.format(row="_, (logits, w)")) == both
+    assert described(source.format(row="(logits, w), _")) == both
+    assert described(source.format(row="state, (logits, w)")) == []  # of which two of three?

@@ -47,6 +47,15 @@ class Fold(nn.Module):
         h = h.reshape(b, t * f, c)  # (b, t, f * c)  ~SC201
         return h
 """,
+    # A function of one integer has no other integer that a size could follow from.
+    "one_integer.py": """
+def schedule(steps: int):
+    s = jnp.linspace(0, 1, steps + 1)  # (steps + 1,)
+    return jnp.cos(s) ** 2  # (steps,)  ~SC201
+
+def both(left: int, right: int, total: int):
+    return jnp.zeros(left + right)  # (total,)  ~unreached
+""",
     # Several times what the name means in the fields.
     "fields.py": """
 class State(NamedTuple):

@@ -32,6 +32,7 @@ _WORD = re.compile(r"[A-Za-z]\w*")
 _VARIABLE_HEADING = re.compile(r"#+\s*+`?[a-z_]\w*+`?\s*+:")
 _BEGINS_WITH_ARROW = re.compile(rf"#+\s*+-?(?:{ARROW.pattern})")
 _POINTS_UP = re.compile(r"#+\s*+\^")
+_RESULT_LABELS = (("result",), ("returns",), ("output",))
 _RETURNS = re.compile(r"#+\s*+returns?\s*+:", re.IGNORECASE)
 
 
@@ -365,6 +366,7 @@ class CommentClaimReader:
     def _result_of_function(self, line: CommentLine, segment: Segment, placed: PlacedStatement) -> CommentTarget | None:
         """What a function returns, if a comment above its first statement tells of it: `# returns: (b, t)`."""
         is_said = _RETURNS.match(line.comment.text) is not None and len(line.stated) == len(segment.shapes) == 1
+        is_said = is_said or (len(line.stated) > 1 and segment.labels in _RESULT_LABELS and len(segment.shapes) == 1)
         if not is_said or segment.arrow or not self.labels.begins(placed) or _only_returns(placed):
             return None
         function = self.tables.nodes[self.tables.function_scope(placed.scope)]

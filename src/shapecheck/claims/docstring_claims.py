@@ -46,6 +46,7 @@ _OPENING = re.compile(r"[rRuUbBfF]{0,2}(\"\"\"|'''|\"|')")
 _MAY_HINT_TYPED = re.compile(rf"{MAY_SAY_RANK.pattern}|{MAY_LIST_TEXTS.pattern}", re.IGNORECASE)
 _MAY_HINT = re.compile(rf"{_MAY_HINT_TYPED.pattern}|{MAY_SAY_TYPE.pattern}", re.IGNORECASE)
 _MAY_STATE = re.compile(r"shape|scalar|[(\[][^()\[\]]*[)\]]|\w [x×] \w|-by-|[A-Z\d]x[A-Z\d]", re.IGNORECASE)
+_SCALAR_NAMED = re.compile(r"\b(?:an?|the)\s+scalar\s+[`'\"*]*(?P<name>[A-Za-z_]\w*)")  # "along (a scalar index)"
 _LIST_OF_TUPLES = re.compile(r"\b[Ll]ists? of\b[^.:]*\b(?:tuples?|pairs?)\b")
 
 
@@ -132,6 +133,9 @@ class DocstringReader:
             return
         for item in self._items_of(scope, node, docstring):
             if item.kind != "param":
+                named = _SCALAR_NAMED.finditer(_join_lines(item.lines).text)
+                places = (self._place(scope, node, "param", each["name"]) for each in named)
+                yield from (DocstringHint(p[0], p[1], 0, "", ()) for p in places if p is not None)
                 continue
             text = _join_lines(item.lines).text
             axes = rank_of(text) if item.style != "list" else None  # a list outside of sections tells of anything

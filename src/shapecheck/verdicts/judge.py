@@ -440,7 +440,11 @@ def _unused_source(spec: Spec, shown: Sequence[tuple[EvaluationView, Mismatch]])
         if (size := size_at_fault(mismatch))
     )
     first = unused[0]
-    return first.source if first is not None and all(unused) and any(made_of_others) else ""
+    if first is None or not all(unused) or not any(made_of_others):
+        return ""
+    # Of a function of one integer nothing else was made up that it could follow from.
+    others = {name for each, _ in shown for name, _ in (*each.evaluation.integers, *each.evaluation.sizes)}
+    return first.source if others - {first.name, first.source} else ""
 
 
 def _unused_integer(each: EvaluationView, mismatch: Mismatch, spec: Spec) -> BoundSize | None:
