@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from shapecheck.model import ArrayValue, Claim, Edit, Evaluation, Module
+from shapecheck.model import ArrayValue, Call, Claim, Edit, Evaluation, Module
 from shapecheck.shapes import Spec, comment_dtype, is_variadic, parse_spec, short_dtype
 from shapecheck.shapes.claim_text import ClaimText, split_annotation, split_comment
 from shapecheck.verdicts.evaluation_results import ClaimKey
@@ -18,6 +19,9 @@ ALIKE = "--fix leaves it: line {line} says so too, so the code may be what is wr
 RAISES = "--fix leaves it: line {line} raises a shape error, so the code may be what is wrong"
 TAKEN = "--fix leaves it: line {line} calls what does not take it, so the code may be what is wrong"
 TWICE = "--fix leaves it: {name} and {other} would be one axis, so what {name} is bound to may be what is wrong"
+
+_NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
+_DEFAULT = re.compile(r"\w\s*(?::[^=,()]*)?=\s*(\d+)(?![\w.])")
 
 
 @dataclass(frozen=True)
@@ -188,10 +192,20 @@ def _propose(modules: Mapping[str, Module], key: ClaimKey, false: Contradiction)
     names = AxisNames(reader, false.evaluation, formal=formal)
     dims = _dims(names, spec, text, shape) if shape is not None else None
     new = text.spec_of(dims) if dims is not None else None
-    if dims is None or new is None or str(new) == claim.spec:
+    if dims is None or new is None or str(new) == claim.spec or _owes_default(module, mismatch.call, dims, claim):
         return None
     written = text.with_dims(dims)
     return _Proposal(replace(claim, spec=str(new), text=written, readings=()), Edit(span, written))
+
+
+def _owes_default(module: Module, call: Call, dims: Sequence[str], claim: Claim) -> bool:
+    """Whether dims have a number that the claim has not, and that a parameter has by default: `2*t` for `rep=2`."""
+    position = module.scopes[call.scope].position
+    if position is None:
+        return False
+    new = {*_NUMBER.findall(" ".join(dims))} - {*_NUMBER.findall(claim.spec)}
+    header = "\n".join(module.lines[position.line - 1 : position.end_line]).partition("):")[0].partition(") ->")[0]
+    return not new.isdisjoint(_DEFAULT.findall(header))
 
 
 def _propose_dtype(claim: Claim, text: ClaimText, observed: str) -> _Proposal | None:
