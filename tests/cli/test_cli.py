@@ -403,6 +403,15 @@ def test_help_teaches(flag: str, capsys: Capture) -> None:
     assert all(len(line) <= 120 for line in text.splitlines())
 
 
+def test_help_of_commands_and_rules(capsys: Capture) -> None:
+    assert main(["help", "check"]) == 0
+    assert "Usage: shapecheck check" in capsys.readouterr().out
+    assert main(["help", "SC201"]) == 0
+    assert "comment-mismatch" in capsys.readouterr().out
+    assert main(["help", "chek"]) == 2
+    assert "There is no command 'chek', and no rule has that name. Did you mean 'check'?" in capsys.readouterr().err
+
+
 def test_help_of_check_names_every_option(capsys: Capture) -> None:
     assert main(["check", flag := "--help"]) == 0
     text = capsys.readouterr().out

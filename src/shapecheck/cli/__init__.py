@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import io
+import re
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import cast
 
 import click
@@ -32,6 +35,9 @@ COMMANDS = (
     "sample",
     "template",
 )
+
+
+_RULE = re.compile(r"[sS][cC]\d+")
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -84,9 +90,22 @@ class LazyGroup(click.Group):
         if not args:
             say(self.get_help(ctx) + "\n")
             ctx.exit(FAILED)  # a script whose list of paths came out empty has checked nothing
+        if args[0] == "help" and not Path("help").exists():
+            args = _of_help(args[1:])
         if args[0] not in COMMANDS and args[0] not in ("-h", "--help", "--version"):
             args = ["check", *args]
         return super().parse_args(ctx, args)
+
+
+def _of_help(topic: list[str]) -> list[str]:
+    """What `shapecheck help check` and `shapecheck help SC201` stand for."""
+    if not topic:
+        return ["--help"]
+    if topic[0] not in COMMANDS and not _RULE.fullmatch(topic[0]):
+        near = difflib.get_close_matches(topic[0], COMMANDS, n=1)
+        meant = f" Did you mean {near[0]!r}?" if near else ""
+        raise click.UsageError(f"There is no command {topic[0]!r}, and no rule has that name.{meant}")
+    return [topic[0], "--help"] if topic[0] in COMMANDS else ["explain", *topic]
 
 
 @click.group(
@@ -108,7 +127,7 @@ def command() -> None:
       shapecheck annotate model.py         show the evaluated shapes as comments for the source
       shapecheck instrument src/           write checks for the running program into the source
       shapecheck explain SC201             what a rule means, with examples
-      shapecheck check --help              all options of a check
+      shapecheck help check                all options of a check
 
     \b
     Every claim ends in one of three ways, and the summary counts each:
