@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -170,3 +172,13 @@ def test_a_template_that_cannot_be_made_is_an_error_of_the_check(target: str, pr
     report = shapecheck.check("model.py")
     with pytest.raises(shapecheck.CheckRunError, match=r"Absent|names no model|gone\.py"):
         report.template(target)
+
+
+def test_a_baseline_that_is_not_there_is_said_whatever_is_cached(
+    tmp_path: Path, command_line: Callable[..., Any]
+) -> None:
+    (tmp_path / "m.py").write_text("import jax.numpy as jnp\n\nx = jnp.zeros(3)  # shape: (3,)\n")
+    assert command_line(tmp_path, "check", "m.py").returncode == 0
+    missing = command_line(tmp_path, "check", "m.py", "--baseline", "nope.json")
+    assert missing.returncode == 2
+    assert "there is no such baseline" in missing.stderr

@@ -165,7 +165,8 @@ class Rerun:
             "surroundings": self._surroundings,
             "shown in": {file: self._content(file) for file in self._shown_in},
             "lock": self._content(str(self.lock)) if self.lock is not None else "",
-            "baseline": self._content(str(self.config.baseline)) if self.config.baseline else "",
+            # Of one that is not there, a run says so: it is another run than one without.
+            "baseline": ["", self._content(str(self.config.baseline))] if self.config.baseline else [],
         }
         return hashlib.sha256(self.store.portable(json.dumps(parts, sort_keys=True)).encode()).hexdigest()
 
