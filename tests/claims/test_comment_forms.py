@@ -48,6 +48,8 @@ BEHIND = {
     "x = jnp.full((2,), 1)  # (block_seq_idx, block_dim_idx)": [],
 }
 ABOVE = {
+    "# fold them into the samples axis\n# [n_tokens, d]": ["[n_tokens d]: value f(y)"],
+    "# map them to the range\n# [n_tokens, d]": [],
     "# Reshape to (n_tokens, 1, d) for the head": ["[n_tokens 1 d]: value f(y)"],
     "# Concatenate both to form (n_tokens, d)": ["[n_tokens d]: value f(y)"],
     "# One for each sample; [n_tokens, d].": ["[n_tokens d]: value f(y)"],
@@ -245,3 +247,22 @@ def test_shapes_are_of_the_variables_of_nested_tuples(described: Describe) -> No
     assert described(source.format(row="_, (logits, w)")) == both
     assert described(source.format(row="(logits, w), _")) == both
     assert described(source.format(row="state, (logits, w)")) == []  # of which two of three?
+
+
+def test_input_and_output_at_the_head_of_a_function(described: Describe) -> None:
+    source = """
+def f(self, x, training=True, key=None):
+    # Input: (B, H, W, C)
+    # Output: (B, H)
+
+    y = g(x)
+    return y
+"""
+    assert described(source) == ["[B H W C]: param x", "[B H]: return"]
+    assert described(source.replace("x,", "x, z,")) == ["[B H]: return"]  # of which of two?
+
+
+def test_two_axes_behind_the_name_of_a_parameter(described: Describe) -> None:
+    source = "def f(logp):\n    # logp: S x B\n    return g(logp)\n"
+    assert described(source) == ["[S B]: param logp"]
+    assert described(source.replace("S x B", "two x three")) == []

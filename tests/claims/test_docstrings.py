@@ -5,6 +5,21 @@ from __future__ import annotations
 import pytest
 
 STYLES = {
+    "underlined sections of the other style, and what may be None": (
+        '''
+        def f(x, a, y):
+            """Weighted.
+
+            Args:
+            ----
+                x: array of shape (batch, time)
+                a (batch, time, 3): the actions.
+                y : ndarray or None
+                    Reference, with shape (batch, time)
+            """
+        ''',
+        ["[batch time]: param x", "[batch time 3]: param a", "[batch time]: param y"],
+    ),
     "parts of the tuples in a list": (
         '''
         def f(atoms, pairs, z):

@@ -174,9 +174,7 @@ def test_a_template_that_cannot_be_made_is_an_error_of_the_check(target: str, pr
         report.template(target)
 
 
-def test_a_baseline_that_is_not_there_is_said_whatever_is_cached(
-    tmp_path: Path, command_line: Callable[..., Any]
-) -> None:
+def test_a_baseline_that_is_not_there_is_always_said(tmp_path: Path, command_line: Callable[..., Any]) -> None:
     (tmp_path / "m.py").write_text("import jax.numpy as jnp\n\nx = jnp.zeros(3)  # shape: (3,)\n")
     assert command_line(tmp_path, "check", "m.py").returncode == 0
     missing = command_line(tmp_path, "check", "m.py", "--baseline", "nope.json")

@@ -15,6 +15,7 @@ from shapecheck.claims.comment_lines import CommentLine, PlacedSegment, comment_
 from shapecheck.claims.comment_targets import CommentTarget, CommentTargets
 from shapecheck.claims.comment_text import Segment
 from shapecheck.claims.drafted_claims import ClaimDraft, DraftedClaims, value_row
+from shapecheck.claims.function_heads import FunctionHeads, only_returns
 from shapecheck.claims.literal_tuples import has_entries
 from shapecheck.claims.result_phrases import read_results
 from shapecheck.claims.signature_lines import ARROW, is_random_key, read_signature
@@ -22,7 +23,7 @@ from shapecheck.model import Claim, Problem
 from shapecheck.shapes import FixedDim, print_spec
 from shapecheck.syntax.comment_tokens import Comment
 from shapecheck.syntax.owners import Behind, Between, CommentOwner, Inside, OwnedComments, UnreadableError
-from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments, dotted_name, result_count
+from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, dotted_name, result_count
 from shapecheck.syntax.source_text import SourceText, position_of
 
 _SEVERAL = 2  # results
@@ -32,8 +33,6 @@ _WORD = re.compile(r"[A-Za-z]\w*")
 _VARIABLE_HEADING = re.compile(r"#+\s*+`?[a-z_]\w*+`?\s*+:")
 _BEGINS_WITH_ARROW = re.compile(rf"#+\s*+-?(?:{ARROW.pattern})")
 _POINTS_UP = re.compile(r"#+\s*+\^")
-_RESULT_LABELS = (("result",), ("returns",), ("output",))
-_RETURNS = re.compile(r"#+\s*+returns?\s*+:", re.IGNORECASE)
 
 
 class CommentClaimReader:
@@ -60,6 +59,7 @@ class CommentClaimReader:
         self.labels = CommentLabels(tables)
         self._owners: Mapping[Comment, CommentOwner] = {}
         self.anchors = CommentTargets(source, tables, {})
+        self.heads = FunctionHeads(tables, self.anchors, self.labels)
         self._trailed: set[ast.stmt] = set()  # statements with a shape behind their code
         self.problems: list[Problem] = []  # what nobody can read
 
@@ -69,6 +69,7 @@ class CommentClaimReader:
         owned = self._read_owners([line.comment for line in lines])
         self._owners = owned.owners
         self.anchors = CommentTargets(self.source, self.tables, self._owners)
+        self.heads = FunctionHeads(self.tables, self.anchors, self.labels)
         claims = list(self._unread_claims(lines, owned.unread))
         lines = [line for line in lines if line.comment not in owned.unread]
         beside = ((comment, owner) for comment, owner in self._owners.items() if not isinstance(owner, Between))
@@ -139,7 +140,7 @@ class CommentClaimReader:
                 len(each.elements) or len(value_row(each.code)) for each in targets[:1]
             }:
                 continue  # `(1, n)   (d, n)` above a product
-            if (direct and segment.prose and not segment.marked) or (line.spoiled and alone and not segment.marked):
+            if not segment.marked and ((direct and segment.prose) or (line.spoiled and alone)):
                 continue
             if line.comment.own_line and self._is_narrative(line, segment):
                 continue
@@ -256,7 +257,7 @@ class CommentClaimReader:
         self, line: CommentLine, stated: PlacedSegment, placed: PlacedStatement, targets: list[CommentTarget]
     ) -> Iterator[ClaimDraft]:
         segment, own = stated.segment, line.comment.own_line
-        signature = self._signature_around(line, segment, placed, targets)
+        signature = self.heads.signature(line, segment, placed, targets)
         if signature and len(segment.taken) == len(segment.labels) == 1:
             taken = replace(segment, shapes=segment.taken, taken=(), arrow=False, tail="")
             yield from self._of_segment(line, PlacedSegment(stated.offset, taken), placed, targets)
@@ -287,7 +288,13 @@ class CommentClaimReader:
                     explicit=segment.explicit,
                 )
             return
-        if own and (result := self._result_of_function(line, segment, placed)) is not None:
+        if own and (argument := self.heads.argument(segment, placed)) is not None:
+            sure = not segment.hedged
+            yield ClaimDraft(
+                segment=segment, offset=stated.offset, target=argument, sure=sure, explicit=segment.explicit
+            )
+            return
+        if own and (result := self.heads.result(line, segment, placed)) is not None:
             # What stands behind it may tell of further results.
             sure = not segment.hedged and not segment.prose and not segment.tail.strip(" .`")
             yield ClaimDraft(segment=segment, offset=stated.offset, target=result, sure=sure, explicit=segment.explicit)
@@ -362,39 +369,6 @@ class CommentClaimReader:
             places.insert(0, SiteKey(kind="param", scope=scope, name=name))
         places += [value_place(scope, each, name, placed.loop) for each in on_the_way]
         return CommentTarget(scope=scope, name=name, places=tuple(places), statement=placed, part=found[0])
-
-    def _result_of_function(self, line: CommentLine, segment: Segment, placed: PlacedStatement) -> CommentTarget | None:
-        """What a function returns, if a comment above its first statement tells of it: `# returns: (b, t)`."""
-        is_said = _RETURNS.match(line.comment.text) is not None and len(line.stated) == len(segment.shapes) == 1
-        is_said = is_said or (len(line.stated) > 1 and segment.labels in _RESULT_LABELS and len(segment.shapes) == 1)
-        if not is_said or segment.arrow or not self.labels.begins(placed) or _only_returns(placed):
-            return None
-        function = self.tables.nodes[self.tables.function_scope(placed.scope)]
-        if not isinstance(function, Function):
-            return None
-        return self.anchors.signature(self.tables.by_node[function])[-1]
-
-    def _signature_around(
-        self, line: CommentLine, segment: Segment, placed: PlacedStatement, targets: Sequence[CommentTarget]
-    ) -> tuple[CommentTarget, ...]:
-        """What a function takes and returns, if an arrow at its beginning leads from arguments to a result.
-
-        That may be its own result: `# x: (n, d), y: (m, d) -> (n, n)`. `# x: (n, d) -> (d, n)` above `x = x.T` tells
-        of that statement alone. Behind the header of a function an arrow is about nothing else.
-        """
-        if segment.arrow and not line.comment.own_line:
-            return self.anchors.signature(placed)  # behind its header
-        if not segment.arrow or not self.labels.begins(placed):
-            return ()
-        function = self.tables.nodes[self.tables.function_scope(placed.scope)]
-        if not isinstance(function, Function):
-            return ()
-        given = {label for each in line.stated for label in each.segment.labels}
-        is_single = len(line.stated) == len(segment.taken) == 1
-        is_of_statement = is_single and (not given or any(each.name in given for each in targets[:1]))
-        if is_of_statement or not given <= {each.arg for each in arguments(function)}:
-            return ()
-        return self.anchors.signature(self.tables.by_node[function])
 
     @staticmethod
     def _claims_of_each(
@@ -471,7 +445,7 @@ class CommentClaimReader:
             return ()
         if first.statement != self._neighbours(line)[0]:
             return ()  # it stands right below that statement, a blank line above the others
-        below = (each for each in self._paragraph(line) if not _only_returns(each))
+        below = (each for each in self._paragraph(line) if not only_returns(each))
         statements = [first.statement, *below]
         targets = [self.anchors.statement(each) for each in statements if isinstance(each.node, ast.Assign)]
         each = tuple(target for target in targets if target is not None and not target.elements)
@@ -503,7 +477,7 @@ class CommentClaimReader:
         if not (segment.prose or (segment.arrow and segment.labels)):
             # What has a shape behind it is described there.
             statements = [each for each in statements if segment.arrow or not self._is_trailed(each)]
-            statements = [each for each in statements if not _only_returns(each)][-1:]
+            statements = [each for each in statements if not only_returns(each)][-1:]
         for statement in statements:
             target = self.anchors.statement(statement)
             if target is not None:
@@ -570,12 +544,3 @@ def _any_of(targets: Sequence[CommentTarget]) -> CommentTarget:
     """What describes one of several values, it does not say which."""
     places = tuple(place for target in reversed(targets) for place in target.places)
     return replace(targets[-1], places=places, unsure=True)
-
-
-def _only_returns(statement: PlacedStatement) -> bool:
-    """Whether a statement returns what others have computed."""
-    if not isinstance(statement.node, ast.Return):
-        return False
-    value = statement.node.value
-    parts = value.elts if isinstance(value, ast.Tuple) else [value]
-    return all(isinstance(part, ast.Name) for part in parts)

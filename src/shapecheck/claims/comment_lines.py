@@ -145,6 +145,7 @@ _OF_WHAT = re.compile(r"[\w\])}]\s+(?:of|with|has|have|having)\s*$")  # and its 
 # `means and scales are`, and their shape on the next line
 _WHOSE = re.compile(r"`*(?P<names>[A-Za-z_]\w*`*(?:\s*(?:/|,|\band\b)\s*`*[A-Za-z_]\w*`*)*)\s+(?:is|are|has|have)\s*$")
 _LINKED = re.compile(r"\b(?:is|are)\s*$")
+_ENDS_WITH_AXIS = re.compile(r"\b(?:axis|axes|dims?|dimensions?)\W*$")  # "fold them into the sample axis", and a shape
 _SENTENCE_ENDS = re.compile(r"[.:;!?)\]}]\s*$")
 
 
@@ -226,14 +227,21 @@ def _read_line(block: Sequence[Comment], index: int, known: Container[str]) -> C
         labels = tuple(each for each in names if each != "and")
         own = replace(stated[0].segment, labels=labels, colon=True, hedged=not labels)
         stated = (replace(stated[0], segment=own), *stated[1:])
+    of_axis = _ENDS_WITH_AXIS.search(before) is not None and _is_one_shape(comment, stated)
     return CommentLine(
         comment=comment,
         stated=stated,
         first=block[0].line,
         last=block[-1].line,
         continued=continued,
-        spoiled=continued and spoils(before),
+        spoiled=continued and spoils(before) and not of_axis,
     )
+
+
+def _is_one_shape(comment: Comment, stated: Sequence[PlacedSegment]) -> bool:
+    """Whether a comment is a list of axes in brackets and nothing else."""
+    shapes = [shape for each in stated for shape in each.segment.shapes]
+    return len(shapes) == 1 and shapes[0].is_list and comment.text.strip("# \t.`") == shapes[0].text
 
 
 def _sentence_before(block: Sequence[Comment], index: int) -> str:

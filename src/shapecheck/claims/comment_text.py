@@ -298,6 +298,8 @@ def _is_bare_shape(item: _BracketItem, segment: Segment, known: Container[str]) 
     if _goes_on(segment.tail):
         return False
     spec = item.bracket.spec
+    if segment.colon and len(segment.labels) == 1 and not segment.prose and all(map(str.isupper, spec.names())):
+        return True  # `log_px: S x B`
     if segment.prose > 1:
         return bool(spec.names()) and all(name in known for name in spec.names())
     is_long = not segment.prose and ("-by-" in item.bracket.text or len(spec.dims) > 2)

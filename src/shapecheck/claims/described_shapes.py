@@ -110,6 +110,7 @@ _AS_GIVEN = re.compile(
     r"(?!(?:to|into|by|from|before|after|as|in|for|with|over|and|or|at|if|when)\b))",
     re.IGNORECASE,
 )
+_LEFT_OUT = re.compile(r"\bor\s+`*None\b`*")  # "ndarray or None", and its shape on the next line
 # "Labels of shape [b, m]. If `one_hot`, it is [b, m, c]": what else it may be.
 _THEN_IT_IS = re.compile(
     r"\b(?:if|when|unless|otherwise|whenever)\b[^.;]*?\b(?:is|are|be|has|have|becomes?)\s+(?:an?\s+|of\s+)*[`'\"]*$",
@@ -553,7 +554,7 @@ def _of_value(
         if not _OR_BEFORE.search(text[: _marker_start(text, later)]):
             return
     sentence_start, sentence_end = _sentence(text, segments[0].shapes[0].start)
-    before = _AS_GIVEN.sub("", text[sentence_start : segments[0].shapes[0].start])
+    before = _LEFT_OUT.sub("", _AS_GIVEN.sub("", text[sentence_start : segments[0].shapes[0].start]))
     after = text[segments[-1].shapes[-1].end : max(sentence_end, segments[-1].shapes[-1].end)]
     after = _OR_NONE.sub("", after)  # it may be left out
     alternatives = len(segments) > 1 or segments[0].alternatives

@@ -120,10 +120,11 @@ class _SectionReader:
             following = self.lines[index + 1] if index + 1 < len(self.lines) else None
             if self._sphinx(line):
                 continue
-            header = self._header(line, following)
+            behind = self.lines[index + 2] if index + 2 < len(self.lines) else None
+            header = self._header(line, following, behind)
             if header is not None:
                 self._open(header, line)
-                skip = self.style == "numpy"
+                skip = following is not None and _UNDERLINE.match(following.text) is not None
             elif self.kind or self.style == "sphinx":
                 self._body(line, after_blank=index > 0 and not self.lines[index - 1].text.strip())
             if not self.kind and not self.style:
@@ -165,8 +166,8 @@ class _SectionReader:
         self.items.append(self.current)
         return True
 
-    def _header(self, line: Line, following: Line | None) -> tuple[Kind, str] | None:
-        """The kind and style of the section that a line opens."""
+    def _header(self, line: Line, following: Line | None, behind: Line | None) -> tuple[Kind, str] | None:
+        """The kind and style of the section that a line opens: of `Args:` it is Google's, even if it is underlined."""
         if _INLINE_RETURN.match(line.text):
             return "return", "google"
         match = _HEADER.match(line.text)
@@ -176,7 +177,8 @@ class _SectionReader:
         if self.kind and match["name"] in self.names and line.indent > self.header_indent:
             return None  # a parameter called `inputs`
         if following is not None and _UNDERLINE.match(following.text):
-            return kind, "numpy"
+            is_google = match["colon"] and behind is not None and behind.indent > line.indent
+            return kind, "google" if is_google else "numpy"
         if match["bold"]:
             return kind, "markdown"
         indents = following is not None and following.indent > line.indent and bool(following.text.strip())
