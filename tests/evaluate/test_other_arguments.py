@@ -8,7 +8,8 @@ HEAD = """
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from typing import Union
+from jaxtyping import Array, Bool, Float
 
 """
 
@@ -35,6 +36,40 @@ def planes():
 
 if __name__ == "__main__":
     planes()
+''',
+    # What a docstring says for arrays of one rank, its function's comments say as well.
+    "ranks.py": '''
+def causal(x, extra: int = 0):
+    """In case of 1d inputs (i.e. `[batch, len]`), the mask is of shape `[batch, 1, len, len]`.
+
+    Args:
+        x: input array of shape `[batch, len]`
+    """
+    # [batch, len, len]
+    both = x[..., :, None] * x[..., None, :]
+    return jnp.expand_dims(both, axis=(-3, *range(extra)))
+
+def transposed(x):
+    """In case of 1d inputs, `x` is of shape `[batch, len]`."""
+    # [batch, len]  ~SC201
+    y = x.T
+    return y
+
+if __name__ == "__main__":
+    causal(jnp.ones((3, 3, 5)), extra=2)
+    transposed(jnp.ones((3, 5)))
+''',
+    # Of a union the member with the right shape is told, with what else is wrong.
+    "unions.py": '''
+def attend(
+    q: Float[Array, "n d"],
+    mask: Union[None, Bool[Array, "n n"], Bool[Array, "heads n n"]] = None,  # ~SC206
+) -> Float[Array, "n n"]:
+    logits = q @ q.T
+    return logits if mask is None else jnp.where(mask, logits, -1e9)
+
+def causal(x: Float[Array, "t d"]) -> Float[Array, "t t"]:
+    return attend(x, jnp.tril(jnp.ones((x.shape[0], x.shape[0]))))
 ''',
     # A dim may be named after what a part of the model holds.
     "parts.py": '''

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from shapecheck.claims.brackets import Bracket
 from shapecheck.claims.comment_text import Segment, read_comment
 from shapecheck.claims.docstring_sections import SHAPE_BEFORE_COLON
-from shapecheck.claims.doubtful_words import CONDITIONS, OF_ANOTHER_OR_CHANGED, SELDOM
+from shapecheck.claims.doubtful_words import CONDITIONS, FOR_A_RANK, OF_ANOTHER_OR_CHANGED, SELDOM
 from shapecheck.claims.lead_words import leaves_axes_out
 from shapecheck.claims.result_phrases import names_several, read_results
 from shapecheck.claims.unmarked_shapes import is_listed_shape, is_unmarked_shape
@@ -41,8 +41,6 @@ _OR_BEFORE = re.compile(r"(?:^|[\s(,.;])or\s+(?:\w+\s+){0,4}$", re.IGNORECASE)
 _SUBJECT_OF_PART = re.compile(r"(?:^|[,;.]\s+|\band\s+|\bwhere\s+)[`'\"]*(\w+)[`'\"]*\s+(?:is|are|has|have)\b[^,.;:]*$")
 # `(steps, n)`, and on the next line "Or with `series` in front".
 _OR_IN_NEXT_SENTENCE = re.compile(r"[\s`'\".,;]*\(?(?:Or\b|Alternatively\b|or\s+with(?:out)?\b)")
-# "for 1d inputs": of others nothing is said.
-_FOR_A_RANK = re.compile(r"\b(?:for|with|in\s+(?:the\s+)?case\s+of)\s+(?:an?\s+)?\d-?d\b", re.IGNORECASE)
 # What the text calls a part, if it says of it more than its shape: `- mean: array of shape (b,)`.
 _ENTRY = re.compile(
     r"(?:^|[\n,;{(]|[-*+]\s)\s*[`'\"]*([A-Za-z_]\w*)[`'\"]*\s*(?:\((?:[^()\n]|\([^()\n]*\))*\)\s*)?:\s[^:\n]*$"
@@ -573,7 +571,7 @@ def _of_value(
     near = len(_QUOTED.sub("x", before).split()) <= _LONG_WAY
     near &= _OF_ONE.search(text[: _marker_start(text, segments[0])]) is None
     plainly = near and not SELDOM.search(before) and not SELDOM.search(after) and not leaves_axes_out(after)
-    plainly &= _FOR_A_RANK.search(before + after) is None
+    plainly &= FOR_A_RANK.search(before + after) is None
     plainly &= _OR_IN_NEXT_SENTENCE.match(text, segments[-1].shapes[-1].end) is None
     for segment in segments:
         for bracket in segment.shapes:

@@ -16,6 +16,10 @@ _OF_ANOTHER = (
 _OF_ANOTHER_TIME = r"returns?(?![ -]to[ -]go)|returning|reshaped?|transform\w*|flatten\w*|after"
 OF_ANOTHER = re.compile(rf"\b(?:{_OF_ANOTHER})\b", re.IGNORECASE)
 OF_ANOTHER_OR_CHANGED = re.compile(rf"\b(?:{_OF_ANOTHER}|{_OF_ANOTHER_TIME})\b", re.IGNORECASE)
-SELDOM_WORDS = words("usually typically normally often generally commonly mostly sometimes probably presumably perhaps")
+SELDOM_WORDS = words(
+    "usually typically normally often generally commonly mostly sometimes probably presumably perhaps internally"
+)
 SELDOM = re.compile(rf"\b(?:{'|'.join(sorted(SELDOM_WORDS))})\b", re.IGNORECASE)
+# "for 1d inputs": of others nothing is said.
+FOR_A_RANK = re.compile(r"\b(?:for|with|in\s+(?:the\s+)?case\s+of)\s+(?:an?\s+)?\d-?d\b", re.IGNORECASE)
 CONDITIONS = re.compile(r"\b(?:if|when|unless|otherwise|else|whenever|depending|or)\b", re.IGNORECASE)

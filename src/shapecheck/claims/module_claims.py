@@ -20,6 +20,7 @@ from shapecheck.claims.comment_claims import CommentClaimReader
 from shapecheck.claims.comment_lines import read_lines
 from shapecheck.claims.debug_calls import DebugCalls
 from shapecheck.claims.docstring_claims import DocstringReader
+from shapecheck.claims.doubtful_words import FOR_A_RANK
 from shapecheck.claims.imported_aliases import Neighbours
 from shapecheck.claims.inferred_parameters import inferred_parameters
 from shapecheck.claims.known_dims import known_dims, own_sizes
@@ -192,6 +193,7 @@ def _with_variables(tables: Tables, used: set[str], paths: PathReader) -> Iterat
             switches=paths.switches(scope.index),
             records=tuple(dict.fromkeys((*own_class, *(t for name in scope.parameters for t in types.get(name, ()))))),
             reassigned=tuple(name for name in scope.parameters if tables.assignments(scope.index, name)),
+            for_a_rank=isinstance(node, Function) and FOR_A_RANK.search(ast.get_docstring(node) or "") is not None,
         )
 
 

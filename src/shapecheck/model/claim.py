@@ -75,7 +75,7 @@ class Scope:
     tests of a function's branches mention, `records` the classes of the module that are types of its parameters, or
     that a method is of, and `reassigned` the parameters that are given other values further down. It `declares` a
     function if it says only how others look: an `@overload`, an abstract method, a body of `...` or of an error that
-    says that it is not implemented.
+    says that it is not implemented. Its docstring may speak `for_a_rank`: "in case of 1d inputs".
     """
 
     index: int
@@ -90,6 +90,7 @@ class Scope:
     declares: bool = False
     records: tuple[int, ...] = ()
     reassigned: tuple[str, ...] = ()
+    for_a_rank: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

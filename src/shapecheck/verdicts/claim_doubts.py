@@ -69,6 +69,8 @@ class ClaimDoubts:
             return "its names may be the roles of axes, as those before an equals sign are"
         if mismatch.reason == "rank" and not claim.marked and self._has_as_many_elements(mismatch.value, claim):
             return "its names may be those of the value's elements, of which there are as many"
+        if mismatch.reason == "rank" and self.reader.module.scopes[self.reader.call.scope].for_a_rank:
+            return "the docstring speaks of arrays with a certain number of axes, and these may have another"
         if isinstance(value, TreeValue) and not claim.select and self._may_mean_one_part(claim, value):
             leaves = [[part] for part in select_described(claim, value)[0]]
             spec = self.reader.spec(claim)

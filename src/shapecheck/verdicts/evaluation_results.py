@@ -245,10 +245,13 @@ class Consequences:
 
     def without(self, reader: CallReader, outcomes: ClaimOutcomes) -> ClaimOutcomes:
         """The outcomes of a call, of which mere consequences say nothing. Calls come in their order."""
-        misfits = {i for i, m in _misfits(reader, outcomes).items() if m.reason in ("rank", "dim")}
+        found = _misfits(reader, outcomes)
+        claims = reader.module.claims
+        # One member of a union has the right shape: it is another dtype that is wrong.
+        shaped = {claims[i].group for i, m in found.items() if m.reason == "dtype"} - {None}
+        misfits = {i for i, m in found.items() if m.reason in ("rank", "dim") and claims[i].group not in shaped}
         if not misfits:
             return outcomes
-        claims = reader.module.claims
         names = {name for index in misfits for name in parse_spec(claims[index].spec).names()}
         dropped = {i for i in outcomes.bad.keys() - misfits if names & set(parse_spec(claims[i].spec).names())}
         caller = reader.call.caller

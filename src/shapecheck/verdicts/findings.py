@@ -94,7 +94,6 @@ def findings(
 ) -> list[Finding]:
     """What is wrong: false claims, malformed ones, near misses, shape errors that JAX raised, and calls to debug."""
     found: list[Finding] = []
-    groups: set[tuple[str, int]] = set()
     structures: set[tuple[str, int, str, str]] = set()
     repairs = find_repairs(modules, runs_for_claims(runs), verdicts, sure & verdicts.bad.keys())
     for (path, index), false in sorted(verdicts.bad.items(), key=lambda item: item[0]):
@@ -102,7 +101,7 @@ def findings(
         place = (path, claim.sites[0], false.mismatch.way, false.mismatch.wanted)
         if place in structures:  # a tuple of another length is one mistake, not one for each of its parts
             continue
-        if (path, index) in sure and not _is_first_of_union(claim, groups):
+        if (path, index) in sure and not _is_told_of_another(claim, index, modules[path], verdicts, sure):
             if false.mismatch.wanted:
                 structures.add(place)
             finding = mismatch_finding(modules[path], claim, false)
@@ -126,14 +125,14 @@ def runs_for_claims(runs: Sequence[Sequence[Evaluation]]) -> list[Sequence[Evalu
     return [run for run in runs if not any(evaluation.origin == PRINTING for evaluation in run)]
 
 
-def _is_first_of_union(claim: Claim, groups: set[tuple[str, int]]) -> bool:
-    """A union that nothing fits is one finding, at its first member."""
+def _is_told_of_another(claim: Claim, index: int, module: Module, verdicts: Verdicts, sure: set[ClaimKey]) -> bool:
+    """Whether a union that nothing fits is told elsewhere: at the member whose shape is right, else at the first."""
     if claim.group is None:
         return False
-    key = (claim.path, claim.group)
-    reported = key in groups
-    groups.add(key)
-    return reported
+    members = [i for i, each in enumerate(module.claims) if each.group == claim.group and (claim.path, i) in sure]
+    false = [i for i in members if (claim.path, i) in verdicts.bad]
+    closest = (i for i in false if verdicts.bad[claim.path, i].mismatch.reason == "dtype")
+    return index != next(closest, false[0])
 
 
 def _problem(module: Module, problem: Problem) -> Finding:

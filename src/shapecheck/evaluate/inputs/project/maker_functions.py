@@ -211,8 +211,8 @@ class _ModuleSource:
         found = list(self._usable(assigned, function, parameter, sure=is_one))
         yield from found
         if not found:
-            named = [(name, -1) for name in self._without_parts(self._called_after(parameter))]
-            yield from self._usable(named, function, parameter, sure=is_one)
+            callees = [(name, -1) for name in self._without_parts(self._called_after(parameter))]
+            yield from self._usable(callees, function, parameter, sure=is_one)
 
     def _usable(
         self, places: Sequence[_Place], function: str, parameter: str, *, sure: bool = False
