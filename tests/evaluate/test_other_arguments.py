@@ -59,6 +59,45 @@ if __name__ == "__main__":
     causal(jnp.ones((3, 3, 5)), extra=2)
     transposed(jnp.ones((3, 5)))
 ''',
+    # The carry of a scan goes by the name of the parameter that it begins as.
+    "carries.py": '''
+def rollout(x0, us):
+    """
+    x0: (6,)
+    us: (t, 2)
+    """
+    def body(x, u):
+        x = x + jnp.tile(u, 3) * 0.1
+        return x, x
+    return jax.lax.scan(body, x0, us)[1]
+
+def plan(x0, us):
+    def improve(carry, _):
+        xs, us = carry
+        us = us + xs.T  # ~SC301
+        return (rollout(xs[0], us), us), None
+
+    (xs, us), _ = jax.lax.scan(improve, (rollout(x0, us), us), None, length=3)
+    return xs  # (t, 6)  ~unreached
+''',
+    # That a scan refuses integers says nothing of what stands behind it.
+    "kinds.py": '''
+def rollout(x0, us):
+    """
+    x0: (6,)
+    us: (t, 2)
+    """
+    def body(x, u):
+        x = x + jnp.tile(u, 3) * 0.1
+        return x, x
+    return jax.lax.scan(body, x0, us)[1]
+
+def plan(key, x0, us, samples: int = 32):
+    # x0: (6,), us: (t, 2)  ~unreached
+    each = us + jax.random.normal(key, (samples, *us.shape))
+    xs = jax.vmap(rollout, in_axes=(None, 1))(x0, each)  # (samples, t, 6)  ~SC201
+    return jax.vmap(jnp.dot)(xs[..., :2], each.swapaxes(1, 2))
+''',
     # Of a union the member with the right shape is told, with what else is wrong.
     "unions.py": '''
 def attend(

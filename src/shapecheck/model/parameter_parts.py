@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Union
 
@@ -72,11 +72,13 @@ class ParameterParts:
         nodes = list(ast.walk(function))
         own = [*parameter_names(function)]
         bound = Counter(node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load))
-        inner = [name for node in nodes if node is not function for name in parameter_names(node)]
-        bound.update(inner)
+        bound.update(name for node in nodes if node is not function for name in parameter_names(node))
         bound.update(node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef)))
-        self.variables: dict[str, Part] = {name: Part(name) for name in own if not bound[name]}
-        self._until = {name: line for name, line in _first_stores(nodes).items() if name in own and name not in inner}
+        self._others = _other_variables(function, nodes, own)
+        rebound = {name for name in own if any(node.id == name for node in _stores(nodes, self._others))}
+        defined = {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+        self.variables: dict[str, Part] = {name: Part(name) for name in own if name not in rebound | defined}
+        self._until = {name: line for name, line in _first_stores(nodes, self._others).items() if name in own}
         self._once = {name for name, times in bound.items() if times == 1} - set(own)
         self.assigned: dict[tuple[str, int, int], Part] = {}
         self._taken: dict[Part, None] = {}
@@ -103,6 +105,8 @@ class ParameterParts:
     def part(self, node: ast.AST) -> Part | None:
         """The part, or the whole parameter, that an expression is."""
         if isinstance(node, ast.Name):
+            if id(node) in self._others:
+                return None
             is_before = isinstance(node.ctx, ast.Load) and node.lineno <= self._until.get(node.id, 0)
             return Part(node.id) if is_before else self.variables.get(node.id)
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
@@ -139,17 +143,34 @@ class ParameterParts:
             self.variables[name] = part
 
 
-def _first_stores(nodes: Sequence[ast.AST]) -> dict[str, int]:
+def _other_variables(function: ast.AST, nodes: Sequence[ast.AST], names: Sequence[str]) -> frozenset[int]:
+    """The nodes, by `id`, in functions inside that have a variable of their own by one of these names."""
+    found: set[int] = set()
+    for inner in (node for node in nodes if isinstance(node, _AnyFunction) and node is not function):
+        inside = list(ast.walk(inner))
+        shared = {name for node in inside if isinstance(node, (ast.Nonlocal, ast.Global)) for name in node.names}
+        variables = [node for node in inside if isinstance(node, ast.Name)]
+        own = {node.id for node in variables if not isinstance(node.ctx, ast.Load)} | {*parameter_names(inner)}
+        found.update(id(node) for node in variables if node.id in names and node.id in own - shared)
+    return frozenset(found)
+
+
+def _stores(nodes: Sequence[ast.AST], others: Container[int]) -> Iterator[ast.Name]:
+    """The places where variables are bound, but `others`."""
+    names = (node for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load))
+    return (node for node in names if id(node) not in others)
+
+
+def _first_stores(nodes: Sequence[ast.AST], others: Container[int]) -> dict[str, int]:
     """By variable the last line of the first statement that binds it."""
     ends: dict[int, int] = {}  # of the statements that names stand in
     for node in nodes:
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
             ends.update((id(inner), node.end_lineno or node.lineno) for inner in ast.walk(node))
     found: dict[str, int] = {}
-    for node in nodes:
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            line = ends.get(id(node), node.lineno)
-            found[node.id] = min(found.get(node.id, line), line)
+    for node in _stores(nodes, others):
+        line = ends.get(id(node), node.lineno)
+        found[node.id] = min(found.get(node.id, line), line)
     return found
 
 

@@ -36,6 +36,8 @@ _SECONDS = 1.5
 _MOST_CHANGES = 4
 _NUMBERS = re.compile(r"[\d,() ]+")
 _OF_INDEX = re.compile(r"\bindex\w*\b.*\binteger", re.IGNORECASE)
+# A scan says this of a carry that begins as integers, and that its body makes something else of.
+_OF_DTYPES = re.compile(r"\bdtypes? (?:do(?:es)? not|don't) match\b")
 _INTEGER = "int32"
 
 Place = tuple[str, int]
@@ -105,7 +107,10 @@ def _search_from(start: _Step, attempts: Attempts, search_sizes: Callable[[Trial
             if attempts.is_exhausted():
                 return ChoicesFound()
             step = _attempt(dataclasses.replace(trial, substitution=ties), attempts)
-            if step is None or not _is_refused_dtype(step, best):
+            if step is not None and _is_refused_dtype(step, best):
+                if step.progress > best.progress:
+                    continue
+            else:
                 persists &= step is not None and step.shape_error == start.shape_error
             is_open = (
                 is_likeness_key(trial.choices[-1][0]) or _fits_otherwise(step, best) or _is_untied(step, best, ties)
@@ -137,8 +142,12 @@ def _search_from(start: _Step, attempts: Attempts, search_sizes: Callable[[Trial
 
 
 def _is_refused_dtype(step: _Step, before: _Step) -> bool:
-    """Whether an array of another dtype ends a run earlier, as a boolean that is negated does: it shows nothing."""
-    return is_dtype_key(step.trial.choices[-1][0]) and step.progress < before.progress
+    """Whether an array of another dtype ends a run earlier, as a boolean that is negated does: it shows nothing.
+
+    Or for its dtype, where the dtype before was none that the code refused.
+    """
+    is_for_dtype = _OF_DTYPES.search(step.message) is not None and _OF_DTYPES.search(before.message) is None
+    return is_dtype_key(step.trial.choices[-1][0]) and (is_for_dtype or step.progress < before.progress)
 
 
 def _fits_otherwise(step: _Step | None, before: _Step) -> bool:
