@@ -65,7 +65,8 @@ class ParameterParts:
     """The parts that a function takes, and the variables that are one of them: those that are bound just once.
 
     `assigned` are the parts by variable and by line and column of the statement that binds it, or of the value that
-    it gets, however often that is. A parameter that is bound again may be anything from there on.
+    it gets, however often that is. A parameter that is bound again may be anything from there on. The `others` are the
+    nodes, by `id`, of what functions inside call as a parameter is called.
     """
 
     def __init__(self, function: ast.AST) -> None:
@@ -74,11 +75,11 @@ class ParameterParts:
         bound = Counter(node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load))
         bound.update(name for node in nodes if node is not function for name in parameter_names(node))
         bound.update(node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef)))
-        self._others = _other_variables(function, nodes, own)
-        rebound = {name for name in own if any(node.id == name for node in _stores(nodes, self._others))}
+        self.others = _other_variables(function, nodes, own)
+        rebound = {name for name in own if any(node.id == name for node in _stores(nodes, self.others))}
         defined = {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
         self.variables: dict[str, Part] = {name: Part(name) for name in own if name not in rebound | defined}
-        self._until = {name: line for name, line in _first_stores(nodes, self._others).items() if name in own}
+        self._until = {name: line for name, line in _first_stores(nodes, self.others).items() if name in own}
         self._once = {name for name, times in bound.items() if times == 1} - set(own)
         self.assigned: dict[tuple[str, int, int], Part] = {}
         self._taken: dict[Part, None] = {}
@@ -105,7 +106,7 @@ class ParameterParts:
     def part(self, node: ast.AST) -> Part | None:
         """The part, or the whole parameter, that an expression is."""
         if isinstance(node, ast.Name):
-            if id(node) in self._others:
+            if id(node) in self.others:
                 return None
             is_before = isinstance(node.ctx, ast.Load) and node.lineno <= self._until.get(node.id, 0)
             return Part(node.id) if is_before else self.variables.get(node.id)

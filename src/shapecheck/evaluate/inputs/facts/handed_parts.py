@@ -120,10 +120,10 @@ class FunctionParts:
 
     @functools.cached_property
     def names(self) -> Mapping[str, Sequence[ast.Name]]:
-        """Where each variable stands."""
+        """Where each variable stands, but those that functions inside have by the name of a parameter."""
         found: defaultdict[str, list[ast.Name]] = defaultdict(list)
         for node in ast.walk(self.tree):
-            if isinstance(node, ast.Name):
+            if isinstance(node, ast.Name) and id(node) not in self.own.others:
                 found[node.id].append(node)
         return found
 
