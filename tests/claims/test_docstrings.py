@@ -703,6 +703,9 @@ def test_behind_the_word_tuple_a_bracket_lists_its_elements(read, description, e
         ("Create a mask of shape (t, t).", []),
         ("Turn images into a mask of shape (h, w).", []),
         ("Draws images of shape (b, h, w, 3).", []),
+        ("Draws frames at the times `labels` of shape (b,).", ["labels: b"]),
+        ("Sample a mask given the logits of shape (b, k).", ["logits: b k"]),
+        ("Draws frames for each of the labels of shape (b,).", []),
         ("Work on frames of shape (b, h, w, 3).", []),
     ],
 )

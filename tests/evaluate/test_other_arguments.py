@@ -99,7 +99,7 @@ def plan(key, x0, us, samples: int = 32):
     return jax.vmap(jnp.dot)(xs[..., :2], each.swapaxes(1, 2))
 ''',
     # Of a union the member with the right shape is told, with what else is wrong.
-    "unions.py": '''
+    "unions.py": """
 def attend(
     q: Float[Array, "n d"],
     mask: Union[None, Bool[Array, "n n"], Bool[Array, "heads n n"]] = None,  # ~SC206
@@ -109,7 +109,7 @@ def attend(
 
 def causal(x: Float[Array, "t d"]) -> Float[Array, "t t"]:
     return attend(x, jnp.tril(jnp.ones((x.shape[0], x.shape[0]))))
-''',
+""",
     # A dim may be named after what a part of the model holds.
     "parts.py": '''
 def rotate(x, angles):

@@ -82,6 +82,8 @@ _MAKES = re.compile(
     r"|return|yield|result|to|as|from\s+an?)\w*\b",
     re.IGNORECASE,
 )
+# "Evaluate the field at the times `t` of shape (b,)": that is there before anything is made.
+_GIVEN = re.compile(r"\b(?:at|given|using|under|by|for)\s+(?:(?:the|an?|some)\s+)?(?:[a-z-]+\s+){0,2}[`'\"*]*$")
 # "Ensure that points have shape (n, 3)": then they have it afterwards, and who calls may give others.
 _ENSURES = re.compile(r"\W*(?:ensur|enforc|guarante|forc)\w*\b|\W*makes?\s+sure\b", re.IGNORECASE)
 _BULLET = re.compile(r"^[ \t]*[-*+]\s", re.MULTILINE)
@@ -284,7 +286,7 @@ def named_shapes(text: str, names: Container[str], known: Container[str]) -> Ite
         lead = text[: _marker_start(text, segment)]
         sentence = _last_sentence(lead)
         subject = None if _ENSURES.match(sentence) else _SUBJECT.search(lead)
-        subject = subject or (_OBJECT.search(lead) if not _MAKES.search(sentence) else None)
+        subject = subject or _object(lead, sentence)
         if subject is not None and subject["name"] in names and len(segment.shapes) == 1:
             end = segment.shapes[-1].end
             head = text[:end] if _INTO.match(text, end) else text  # what becomes of it is no matter
@@ -293,6 +295,13 @@ def named_shapes(text: str, names: Container[str], known: Container[str]) -> Ite
             head = " " * begin + head[begin:]
             found = list(_of_value(head, [segment], "", (), is_return=False))
             yield from ((subject["name"], each) for each in found if not each.leaves)
+
+
+def _object(lead: str, sentence: str) -> re.Match[str] | None:
+    """The name in front of "of shape"; what a function makes may go by the name of a parameter."""
+    found = _OBJECT.search(lead)
+    is_given = found is not None and _GIVEN.search(lead[: found.start("name")]) is not None
+    return found if is_given or not _MAKES.search(sentence) else None
 
 
 # "Pairwise distances, (n, m).", "Scores of `x`, an (n, k) array": what a summary ends with is most likely the result's.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import io
 import re
@@ -102,6 +101,8 @@ def _of_help(topic: list[str]) -> list[str]:
     if not topic:
         return ["--help"]
     if topic[0] not in COMMANDS and not _RULE.fullmatch(topic[0]):
+        import difflib  # noqa: PLC0415  # most names are right
+
         near = difflib.get_close_matches(topic[0], COMMANDS, n=1)
         meant = f" Did you mean {near[0]!r}?" if near else ""
         raise click.UsageError(f"There is no command {topic[0]!r}, and no rule has that name.{meant}")

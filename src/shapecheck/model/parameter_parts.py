@@ -76,7 +76,7 @@ class ParameterParts:
         bound.update(name for node in nodes if node is not function for name in parameter_names(node))
         bound.update(node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef)))
         self.others = _other_variables(function, nodes, own)
-        rebound = {name for name in own if any(node.id == name for node in _stores(nodes, self.others))}
+        rebound = {node.id for node in _stores(nodes, self.others)}
         defined = {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
         self.variables: dict[str, Part] = {name: Part(name) for name in own if name not in rebound | defined}
         self._until = {name: line for name, line in _first_stores(nodes, self.others).items() if name in own}
@@ -147,12 +147,14 @@ class ParameterParts:
 def _other_variables(function: ast.AST, nodes: Sequence[ast.AST], names: Sequence[str]) -> frozenset[int]:
     """The nodes, by `id`, in functions inside that have a variable of their own by one of these names."""
     found: set[int] = set()
+    given = set(names)
     for inner in (node for node in nodes if isinstance(node, _AnyFunction) and node is not function):
         inside = list(ast.walk(inner))
         shared = {name for node in inside if isinstance(node, (ast.Nonlocal, ast.Global)) for name in node.names}
         variables = [node for node in inside if isinstance(node, ast.Name)]
         own = {node.id for node in variables if not isinstance(node.ctx, ast.Load)} | {*parameter_names(inner)}
-        found.update(id(node) for node in variables if node.id in names and node.id in own - shared)
+        hidden = (own - shared) & given
+        found.update(id(node) for node in variables if node.id in hidden)
     return frozenset(found)
 
 

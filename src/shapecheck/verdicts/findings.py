@@ -101,7 +101,7 @@ def findings(
         place = (path, claim.sites[0], false.mismatch.way, false.mismatch.wanted)
         if place in structures:  # a tuple of another length is one mistake, not one for each of its parts
             continue
-        if (path, index) in sure and not _is_told_of_another(claim, index, modules[path], verdicts, sure):
+        if (path, index) in sure and not _is_reported_elsewhere(claim, index, modules[path], verdicts, sure):
             if false.mismatch.wanted:
                 structures.add(place)
             finding = mismatch_finding(modules[path], claim, false)
@@ -125,7 +125,7 @@ def runs_for_claims(runs: Sequence[Sequence[Evaluation]]) -> list[Sequence[Evalu
     return [run for run in runs if not any(evaluation.origin == PRINTING for evaluation in run)]
 
 
-def _is_told_of_another(claim: Claim, index: int, module: Module, verdicts: Verdicts, sure: set[ClaimKey]) -> bool:
+def _is_reported_elsewhere(claim: Claim, index: int, module: Module, verdicts: Verdicts, sure: set[ClaimKey]) -> bool:
     """Whether a union that nothing fits is told elsewhere: at the member whose shape is right, else at the first."""
     if claim.group is None:
         return False
