@@ -62,13 +62,15 @@ class CodeClaimReader:
         name = dotted_name(stated.value)
         if name is None and isinstance(stated.value, ast.Constant | ast.Starred):
             return
+        is_argument = False
         if name is None:
             places = [value_place(scope, stated.value, self._call_it(stated.value), placed.loop)]
         else:
             places = [name_place(scope, name, placed.node, "before", placed.loop)]
-            if self._is_argument(scope, name, placed):
+            if is_argument := self._is_argument(scope, name, placed):
                 places.insert(0, SiteKey(kind="param", scope=scope, name=name))
-        means_all = bool(stated.spec.names()) or self._makes_its_arrays(scope)
+        # An argument with other numbers is refused, whoever gives it; of other values one call may make these.
+        means_all = bool(stated.spec.names()) or is_argument or self._makes_its_arrays(scope)
         sure = means_all and not self._is_precondition(scope, name or "", placed)
         yield self._claim(stated.written, stated.spec, name or places[0].name, places, sure=sure)
 

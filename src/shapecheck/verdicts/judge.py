@@ -201,6 +201,8 @@ def _entry(modules: Mapping[str, Module], evaluations: Sequence[Evaluation], ver
                 found is None and not is_usual and any(key in each.results and each.results[key].bad for each in group)
             ):
                 doubtful.add(key)
+    for key in _shown_twice(modules, bad):
+        del bad[key]
     for key, everywhere in good.items():
         if key in doubtful:
             continue
@@ -212,6 +214,17 @@ def _entry(modules: Mapping[str, Module], evaluations: Sequence[Evaluation], ver
             verdicts.for_all_sizes.add(key)
     for key, contradiction in bad.items():
         verdicts.bad.setdefault(key, contradiction)
+
+
+def _shown_twice(modules: Mapping[str, Module], bad: Mapping[ClaimKey, Contradiction]) -> list[ClaimKey]:
+    """What is documented of an argument that the code refuses, where the check that does so is found false itself."""
+
+    def param(key: ClaimKey) -> tuple[str, str, int]:
+        site = modules[key[0]].sites[modules[key[0]].claims[key[1]].sites[0]]
+        return key[0], site.name, site.scope
+
+    checked = {param(key) for key in bad if modules[key[0]].claims[key[1]].notation == "code"}
+    return [key for key, found in bad.items() if found.evaluation.refused and param(key) in checked]
 
 
 def _is_for_each_rank(claim: Claim) -> bool:

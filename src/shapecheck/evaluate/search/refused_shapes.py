@@ -1,4 +1,4 @@
-"""Documented shapes that the code refuses: it runs only with another number or order of axes.
+"""Documented shapes that the code refuses: it runs only with another number or order of axes, or another fixed size.
 
 A function whose arguments all are as its docstring says, and which raises at the same check of its own whatever the
 sizes are, is given another shape for one argument of that check. If it then runs to its end the docstring is wrong.
@@ -7,6 +7,7 @@ sizes are, is given another shape for one argument of that check. If it then run
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -24,6 +25,8 @@ _ATTEMPTS = 24
 _SECONDS = 2.0
 _MOST_AXES = 4
 _MOST_NAMES = 6
+_MOST_NUMBERS = 4
+_NUMBER = re.compile(r"\b\d{1,6}\b")
 
 
 @dataclass(frozen=True)
@@ -54,9 +57,10 @@ def find_refused(failed: Sequence[TrialOutcome], call_spec: CallSpec, attempts: 
     checked = {name for name, _ in failure.arrays} - annotated
     documented = {each.parameter: each for each in reversed(arrays) if each.parameter in checked}
     names = [name for each in arrays for name in parse_spec(each.spec).free_names()][:_MOST_NAMES]
+    numbers = [*dict.fromkeys(_NUMBER.findall(failure.message))][:_MOST_NUMBERS]
     start = Trial(mode="sized", construction=failed[0].trial.construction)
     with attempts.apart(_ATTEMPTS, _SECONDS):
-        runs = {name: _run_otherwise(start, each, names, attempts) for name, each in documented.items()}
+        runs = {name: _run_otherwise(start, each, names, numbers, attempts) for name, each in documented.items()}
     found = [RefusedShape(name, outcome) for name, outcome in runs.items() if outcome is not None]
     return found[0] if len(found) == 1 else None
 
@@ -75,10 +79,10 @@ def _checks_arrays_alone(call_spec: CallSpec, line: int) -> bool:
 
 
 def _run_otherwise(
-    start: Trial, argument: ArgumentSpec, names: Sequence[str], attempts: Attempts
+    start: Trial, argument: ArgumentSpec, names: Sequence[str], numbers: Sequence[str], attempts: Attempts
 ) -> TrialOutcome | None:
     """The first run to the end with another shape for an argument."""
-    for spec in _other_shapes(argument, names):
+    for spec in _other_shapes(argument, names, numbers):
         if attempts.is_exhausted():
             return None
         trial = dataclasses.replace(start, choices=((shape_key(argument.parameter), spec),))
@@ -90,11 +94,17 @@ def _run_otherwise(
     return None
 
 
-def _other_shapes(argument: ArgumentSpec, names: Sequence[str]) -> Iterator[str]:
-    """The axes the other way round, and other numbers of axes: new ones, or those that other arguments have."""
+def _other_shapes(argument: ArgumentSpec, names: Sequence[str], numbers: Sequence[str]) -> Iterator[str]:
+    """Numbers that the check writes in place of those documented, the axes the other way round, and more or fewer axes.
+
+    More axes are new ones, or those that other arguments have.
+    """
     dims = [str(dim) for dim in parse_spec(argument.spec).dims]
     if any(map(is_variadic, parse_spec(argument.spec).dims)):
         return
+    for place in (place for place, dim in enumerate(dims) if dim.isdigit()):
+        others = (number for number in numbers if number != dims[place])
+        yield from (" ".join([*dims[:place], number, *dims[place + 1 :]]) for number in others)
     if len(dims) > 1:
         yield " ".join(reversed(dims))
     for axes in sorted(range(_MOST_AXES + 1), key=lambda axes: abs(axes - len(dims))):
