@@ -405,7 +405,7 @@ def size_from_values(x):
     return x + jnp.zeros(size)
 
 def checked_by_the_user(x):
-    if x.shape != (4,): ~tentative
+    if x.shape != (4,): ~SC208
         raise ValueError("the shape must be (4,)")
 
 def expected(x, w):
@@ -529,6 +529,20 @@ def test_step():
     assert value >= 0
     np.testing.assert_array_less(0, np.abs(grads.layers[0].weight).sum())
     assert jax.jit(m.loss)(jnp.ones((5, 2))).item() == 2
+""",
+        {"ok": 1},
+    ),
+    "asserted_before": Case(
+        "",
+        """
+import numpy as np
+
+def test_values():
+    np.testing.assert_allclose(VECTOR, VECTOR * 2)
+    assert VECTOR.sum() > 7
+    x = VECTOR * 2
+    assert x.shape == (3,)
+    assert x.shape == (4,) ~SC208
 """,
         {"ok": 1},
     ),

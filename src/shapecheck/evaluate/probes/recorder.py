@@ -240,9 +240,14 @@ class Recorder:
             )
         return tuple(result)
 
-    def interrupt(self, error: BaseException) -> None:
-        """Note which calls did not come to their end: those that `error` came through on its way out."""
+    def interrupt(self, error: BaseException, *, goes_on: bool = False) -> None:
+        """Note which calls did not come to their end: those that `error` came through on its way out.
+
+        The one that caught it may have lost nothing by that, and `goes_on`.
+        """
         trace = error.__traceback__
+        if goes_on and trace is not None:
+            trace = trace.tb_next
         while trace is not None:
             opened = _open_call_of(trace.tb_frame)
             if opened is not None:
