@@ -705,6 +705,7 @@ def test_behind_the_word_tuple_a_bracket_lists_its_elements(read, description, e
         ("Draws images of shape (b, h, w, 3).", []),
         ("Draws frames at the times `labels` of shape (b,).", ["labels: b"]),
         ("Sample a mask given the logits of shape (b, k).", ["logits: b k"]),
+        ("Converts logits (b, n, k) to joint logits (b, j).", ["logits: b n k"]),
         ("Draws frames for each of the labels of shape (b,).", []),
         ("Work on frames of shape (b, h, w, 3).", []),
     ],

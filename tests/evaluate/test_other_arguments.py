@@ -98,6 +98,42 @@ def plan(key, x0, us, samples: int = 32):
     xs = jax.vmap(rollout, in_axes=(None, 1))(x0, each)  # (samples, t, 6)  ~SC201
     return jax.vmap(jnp.dot)(xs[..., :2], each.swapaxes(1, 2))
 ''',
+    # An array that nobody gives has no shape that could be wrong.
+    "nothing.py": '''
+def project(x, points=None, m=None):
+    """
+    Args:
+        x: array of shape (n, d)  ~unreached
+    """
+    if points is not None:
+        m = points.T
+    return jnp.einsum("nd,dk->nk", x, m)  # ~SC302
+''',
+    # A word for all spatial axes, of which images and volumes have different numbers.
+    "spatial.py": '''
+def to_last(image):
+    """
+    Args:
+        image: array of shape (batch, channels, spatial)
+
+    Returns:
+        array of shape (batch, spatial, channels)
+    """
+    return jnp.moveaxis(image, 1, -1)
+
+def to_last_of_rows(rows):
+    """
+    Args:
+        rows: array of shape (batch, channels, length)
+
+    Returns:
+        array of shape (batch, length, channels)  ~SC207
+    """
+    return jnp.moveaxis(rows, 1, 0)
+
+def test_to_last():
+    assert to_last(jnp.ones((5, 3, 8, 8))).shape == (5, 8, 8, 3)
+''',
     # Of a union the member with the right shape is told, with what else is wrong.
     "unions.py": """
 def attend(

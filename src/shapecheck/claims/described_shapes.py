@@ -82,6 +82,8 @@ _MAKES = re.compile(
     r"|return|yield|result|to|as|from\s+an?)\w*\b",
     re.IGNORECASE,
 )
+# "Converts the logits (b, n) to joint logits (b, n, n)": what it makes may be called as what it takes.
+_TO = re.compile(r"\b(?:in)?to\s+(?:(?:the|an?)\s+)?(?:[\w-]+\s+){0,3}$")
 # "Evaluate the field at the times `t` of shape (b,)": that is there before anything is made.
 _GIVEN = re.compile(r"\b(?:at|given|using|under|by|for)\s+(?:(?:the|an?|some)\s+)?(?:[a-z-]+\s+){0,2}[`'\"*]*$")
 # "Ensure that points have shape (n, 3)": then they have it afterwards, and who calls may give others.
@@ -268,6 +270,7 @@ def named_shapes(text: str, names: Container[str], known: Container[str]) -> Ite
     Or "x and y are (batch, time)", whose names are all `known`, or such as axes have.
     """
     every = read_comment(text, known, described=True)
+    named: set[str] = set()
     for segment in every:
         beside = {name for each in every if each is not segment for name in each.names}
         listed = None if _is_marked(segment) else _LISTED.search(text[: segment.shapes[0].start])
@@ -277,8 +280,11 @@ def named_shapes(text: str, names: Container[str], known: Container[str]) -> Ite
         directly = (
             _DIRECTLY.search(text[: segment.shapes[0].start]) if not _is_marked(segment) and not subjects else None
         )
+        if directly is not None and directly["names"] in named and _TO.search(text[: directly.start("names")]):
+            continue
         if directly is not None and not any(each in names or _IS_CLASS.match(each) for each in segment.names):
             subjects = _NAME.findall(_AND.sub(",", directly["names"]))
+        named.update(subjects)
         if subjects and all(each in names for each in subjects) and is_listed_shape(segment, known, beside):
             yield from ((each, DescribedShape(segment.shapes[0], True, False, unmarked=True)) for each in subjects)
     segments = [segment for segment in read_comment(text) if _is_marked(segment)]

@@ -39,6 +39,7 @@ from shapecheck.verdicts.select_arrays import (
 from shapecheck.verdicts.unify import natural_site
 
 _AGREEING = 2  # other fields whose comments must agree on a name
+_SEVERAL_AXES = re.compile(r"spatial\w*", re.IGNORECASE)
 _PRODUCT = re.compile(r"\w\)?\s+[x×]\s+\(?\w")
 
 Judge = Callable[[Claim, Observation, Turn | None], Mismatch | str | None]
@@ -69,6 +70,8 @@ class ClaimDoubts:
             return "its names may be the roles of axes, as those before an equals sign are"
         if mismatch.reason == "rank" and not claim.marked and self._has_as_many_elements(mismatch.value, claim):
             return "its names may be those of the value's elements, of which there are as many"
+        if mismatch.reason == "rank" and (word := self._stands_for_several(claim, observation, turn)):
+            return f"{word} may stand for several axes"
         if mismatch.reason == "rank" and self.reader.module.scopes[self.reader.call.scope].for_a_rank:
             return "the docstring speaks of arrays with a certain number of axes, and these may have another"
         if isinstance(value, TreeValue) and not claim.select and self._may_mean_one_part(claim, value):
@@ -95,6 +98,15 @@ class ClaimDoubts:
         if mismatch.reason == "dim" and any(begins_anew(self.reader, self.claims, name, claim) for name in fresh):
             return "the comments that bind its names speak of other data, which may have other sizes"
         return ""
+
+    def _stands_for_several(self, claim: Claim, observation: Observation, turn: Turn | None) -> str:
+        """The word with which a claim fits if it names all spatial axes: `(batch, spatial, channels)` of images."""
+        dims = parse_spec(claim.spec).dims
+        words = [dim.name for dim in dims if isinstance(dim, NamedDim) and _SEVERAL_AXES.fullmatch(dim.name)]
+        if len(words) != 1 or claim.notation == "annotation":
+            return ""
+        spec = " ".join("..." if str(dim) == words[0] else str(dim) for dim in dims)
+        return words[0] if self._judge(replace(claim, spec=spec), observation, turn) is None else ""
 
     def _is_of_later_value(self, claim: Claim, fresh: Sequence[str]) -> bool:
         """Whether a claim is about a parameter that the function gives another value, which the comments may mean.

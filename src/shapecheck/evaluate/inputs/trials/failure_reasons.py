@@ -46,8 +46,8 @@ _PLACEMENT = re.compile(
     r"\bplatforms?\b|\b(?:gpu|tpu|cuda|rocm)\b",
     re.IGNORECASE,
 )
-# An axis whose size was left out: a choice of ours, where an integer may be None.
-_NO_SIZE = re.compile(r"sequences of concrete values of integer type, got .*\bNone\b")
+# An axis whose size was left out, or an array: a choice of ours, where an argument may be None.
+_NO_SIZE = re.compile(r"sequences of concrete values of integer type, got .*\bNone\b|\bshape of None\b")
 _TRACED_SIZE = re.compile(r"sequences of concrete values of integer type, got .*Tracer\b")
 _TRACER = re.compile(r"\b\w*Tracer\b")
 _TRACED = re.compile(r"traced array with shape (\S+?)\.?(?:\s|$)")
