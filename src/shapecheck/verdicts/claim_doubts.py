@@ -70,7 +70,7 @@ class ClaimDoubts:
             return "its names may be the roles of axes, as those before an equals sign are"
         if mismatch.reason == "rank" and not claim.marked and self._has_as_many_elements(mismatch.value, claim):
             return "its names may be those of the value's elements, of which there are as many"
-        if mismatch.reason == "rank" and (word := self._stands_for_several(claim, observation, turn)):
+        if mismatch.reason == "rank" and (word := self._stands_for_several(claim)):
             return f"{word} may stand for several axes"
         if mismatch.reason == "rank" and self.reader.module.scopes[self.reader.call.scope].for_a_rank:
             return "the docstring speaks of arrays with a certain number of axes, and these may have another"
@@ -99,14 +99,10 @@ class ClaimDoubts:
             return "the comments that bind its names speak of other data, which may have other sizes"
         return ""
 
-    def _stands_for_several(self, claim: Claim, observation: Observation, turn: Turn | None) -> str:
-        """The word with which a claim fits if it names all spatial axes: `(batch, spatial, channels)` of images."""
-        dims = parse_spec(claim.spec).dims
-        words = [dim.name for dim in dims if isinstance(dim, NamedDim) and _SEVERAL_AXES.fullmatch(dim.name)]
-        if len(words) != 1 or claim.notation == "annotation":
-            return ""
-        spec = " ".join("..." if str(dim) == words[0] else str(dim) for dim in dims)
-        return words[0] if self._judge(replace(claim, spec=spec), observation, turn) is None else ""
+    def _stands_for_several(self, claim: Claim) -> str:
+        """The word for all spatial axes in a claim of another number of axes: `(batch, spatial, channels)` of images."""
+        names = [name for name in parse_spec(claim.spec).names() if _SEVERAL_AXES.fullmatch(name)]
+        return names[0] if names and claim.notation != "annotation" else ""
 
     def _is_of_later_value(self, claim: Claim, fresh: Sequence[str]) -> bool:
         """Whether a claim is about a parameter that the function gives another value, which the comments may mean.

@@ -227,7 +227,7 @@ def slopes(sigma, steps):
 
 def mapped(rgb, sigma, steps):
     # rgb: [rays, samples, 3]
-    return jax.vmap(lambda sigma: weights(sigma, steps))(sigma) + rgb[..., 0]  # [rays, samples] ~unreached
+    return jax.vmap(lambda sigma: weights(sigma, steps))(sigma) + rgb[..., 0]  # [rays, samples] ~SC201
 """,
     # a list of the widths of layers, each of which follows what it meets
     "widths.py": """
