@@ -100,7 +100,7 @@ class ClaimDoubts:
         return ""
 
     def _stands_for_several(self, claim: Claim) -> str:
-        """The word for all spatial axes in a claim of another number of axes: `(batch, spatial, channels)` of images."""
+        """The word for all spatial axes in a claim of another number of axes: `(b, spatial, c)` of images."""
         names = [name for name in parse_spec(claim.spec).names() if _SEVERAL_AXES.fullmatch(name)]
         return names[0] if names and claim.notation != "annotation" else ""
 
