@@ -39,7 +39,7 @@ from shapecheck.verdicts.select_arrays import (
 from shapecheck.verdicts.unify import natural_site
 
 _AGREEING = 2  # other fields whose comments must agree on a name
-_SEVERAL_AXES = re.compile(r"spatial\w*", re.IGNORECASE)
+_SEVERAL_AXES = re.compile(r"spatial(?:_(?:dims|axes|shape))?", re.IGNORECASE)
 _PRODUCT = re.compile(r"\w\)?\s+[x×]\s+\(?\w")
 
 Judge = Callable[[Claim, Observation, Turn | None], Mismatch | str | None]
