@@ -17,7 +17,7 @@ from shapecheck.claims.docstring_sections import SHAPE_BEFORE_COLON
 from shapecheck.claims.doubtful_words import CONDITIONS, FOR_A_RANK, OF_ANOTHER_OR_CHANGED, SELDOM
 from shapecheck.claims.lead_words import leaves_axes_out
 from shapecheck.claims.result_phrases import names_several, read_results
-from shapecheck.claims.unmarked_shapes import is_listed_shape, is_unmarked_shape
+from shapecheck.claims.unmarked_shapes import is_unmarked_shape
 
 _SENTENCE = re.compile(r"(?<=[.;])(?<!e\.g\.)(?<!i\.e\.)\s+(?=[A-Z(\[`])|\n\s*[-*]\s")
 _OR = re.compile(r"\bor\b", re.IGNORECASE)
@@ -57,37 +57,6 @@ _ENTRY_LINE = re.compile(
     rf"(?:\((?:[^()\n]|\([^()\n]*\))*\)\s*|(?<=\s){SHAPE_BEFORE_COLON})?(?::|[ \t]*[-–][ \t]+(?=[`'\"]*[(\[]))",
     re.MULTILINE,
 )
-_SUBJECT = re.compile(
-    r"(?:^|[\s(`'\"*])(?P<name>[A-Za-z_]\w*)[`'\"*]*\s+(?:is|has|have|must\s+have|must\s+be)\s+(?:[\w-]+\s+){0,5}$"
-)
-_LISTED = re.compile(
-    r"(?:^|[\s(`'\"*])(?P<names>[A-Za-z_]\w*[`'\"*]*(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)[`'\"*]*[A-Za-z_]\w*[`'\"*]*)*)"
-    r"\s+(?:is|are)\s+(?:(?:both|each|all)\s+)?[`'\"]*$"
-)
-_IN_A_ROW = re.compile(
-    r"(?:^|[.;,]\s|\b(?:from|of|for|over|at|on|to|with|the|given|and|under|by)\s)\s*"
-    r"[`'\"*]*(?P<name>[A-Za-z_]\w*)[`'\"*]*\s*:\s+[`'\"]*$"
-)
-# "Advance u and v [ny, nx]", "Distances of points x (n, d) to centres"; what `f (x, y)` names are parameters.
-_DIRECTLY = re.compile(
-    r"(?:^|[\s(])[`'\"*]*(?P<names>[A-Za-z_]\w*[`'\"*]*(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)[`'\"*]*[A-Za-z_]\w*[`'\"*]*)*)\s$"
-)
-_IS_CLASS = re.compile("[A-Z][a-z]")
-# "Cut images of shape (b, h, w, 3) into patches": what is cut is the argument, what is made is none.
-_OBJECT = re.compile(r"(?:^|[\s(`'\"*])(?P<name>[A-Za-z_]\w*)[`'\"*]*\s+(?:of|with|having)\s+(?:the\s+)?$")
-_TAKES = re.compile(r"\W*(?:takes?|accepts?)\b", re.IGNORECASE)  # the function itself, and no argument of it
-_INTO = re.compile(r"\s+(?:in)?to\b")
-_MAKES = re.compile(
-    r"\b(?:creat|mak|build|comput|calculat|generat|get|produc|giv|output|construct|draw|sampl|evaluat|estimat|predict"
-    r"|return|yield|result|to|as|from\s+an?)\w*\b",
-    re.IGNORECASE,
-)
-# "Converts the logits (b, n) to joint logits (b, n, n)": what it makes may be called as what it takes.
-_TO = re.compile(r"\b(?:in)?to\s+(?:(?:the|an?)\s+)?(?:[\w-]+\s+){0,3}$")
-# "Evaluate the field at the times `t` of shape (b,)": that is there before anything is made.
-_GIVEN = re.compile(r"\b(?:at|given|using|under|by|for)\s+(?:(?:the|an?|some)\s+)?(?:[a-z-]+\s+){0,2}[`'\"*]*$")
-# "Ensure that points have shape (n, 3)": then they have it afterwards, and who calls may give others.
-_ENSURES = re.compile(r"\W*(?:ensur|enforc|guarante|forc)\w*\b|\W*makes?\s+sure\b", re.IGNORECASE)
 _BULLET = re.compile(r"^[ \t]*[-*+]\s", re.MULTILINE)
 # "Tuple of key and value tensors of shape ..." is about each of them.
 _OF_EACH = re.compile(
@@ -138,7 +107,7 @@ _GIVES_ELSE = (
 )
 _KINDS = frozenset({"tuple", "Tuple", "list", "List"})  # what stands above the list of results, and is none of them
 _LONG_WAY = 12  # words between the start of the sentence and the shape
-_QUOTED = re.compile(r"(?::\w+:)?`+[^`]+`+")  # a formula or a piece of code, which is one word of the sentence
+QUOTED = re.compile(r"(?::\w+:)?`+[^`]+`+")  # a formula or a piece of code, which is one word of the sentence
 
 
 @dataclass(frozen=True)
@@ -180,7 +149,7 @@ def read_shapes(
     if not is_return and _IS_FUNCTION.match(text):
         return []  # what it takes or gives has that shape
     segments = read_comment(text, known, described=True)
-    marked = [segment for segment in segments if _is_marked(segment)]
+    marked = [segment for segment in segments if is_marked(segment)]
     if marked:
         if is_return and (in_order := _of_bullets(text, marked, count)):
             return [replace(each, unmarked=False) for each in in_order]
@@ -251,7 +220,7 @@ def _under_condition(text: str, first: DescribedShape, segments: Sequence[Segmen
 
 def _is_under_condition(text: str, bracket: Bracket) -> bool:
     """Whether the sentence of a shape says when that is the one: "If `lengths` is given, the shape is (tokens, d)"."""
-    return _THEN_IT_IS.search(text[_sentence(text, bracket.start)[0] : bracket.start]) is not None
+    return _THEN_IT_IS.search(text[sentence_at(text, bracket.start)[0] : bracket.start]) is not None
 
 
 def _in_other_cases(text: str, first: DescribedShape, segments: Sequence[Segment]) -> Iterator[DescribedShape]:
@@ -262,91 +231,6 @@ def _in_other_cases(text: str, first: DescribedShape, segments: Sequence[Segment
             return
         yield replace(first, bracket=bracket)
         before = bracket.end
-
-
-def named_shapes(text: str, names: Container[str], known: Container[str]) -> Iterator[tuple[str, DescribedShape]]:
-    """What a text says in passing of values that it names: "where x is a matrix of shape (n, d)".
-
-    Or "x and y are (batch, time)", whose names are all `known`, or such as axes have.
-    """
-    every = read_comment(text, known, described=True)
-    named: set[str] = set()
-    for segment in every:
-        beside = {name for each in every if each is not segment for name in each.names}
-        listed = None if _is_marked(segment) else _LISTED.search(text[: segment.shapes[0].start])
-        subjects = _NAME.findall(_AND.sub(",", listed["names"])) if listed is not None else []
-        if not _is_marked(segment) and (entry := _IN_A_ROW.search(text[: segment.shapes[0].start])) is not None:
-            subjects = [entry["name"]]  # "The loss. x: (batch, dim), y: (batch,)", "The loss of x: (batch, dim)"
-        directly = (
-            _DIRECTLY.search(text[: segment.shapes[0].start]) if not _is_marked(segment) and not subjects else None
-        )
-        if directly is not None and directly["names"] in named and _TO.search(text[: directly.start("names")]):
-            continue
-        if directly is not None and not any(each in names or _IS_CLASS.match(each) for each in segment.names):
-            subjects = _NAME.findall(_AND.sub(",", directly["names"]))
-        named.update(subjects)
-        if subjects and all(each in names for each in subjects) and is_listed_shape(segment, known, beside):
-            yield from ((each, DescribedShape(segment.shapes[0], True, False, unmarked=True)) for each in subjects)
-    segments = [segment for segment in read_comment(text) if _is_marked(segment)]
-    for segment in segments:
-        lead = text[: _marker_start(text, segment)]
-        sentence = _last_sentence(lead)
-        subject = None if _ENSURES.match(sentence) else _SUBJECT.search(lead)
-        subject = subject or _object(lead, sentence)
-        if subject is not None and subject["name"] in names and len(segment.shapes) == 1:
-            end = segment.shapes[-1].end
-            head = text[:end] if _INTO.match(text, end) else text  # what becomes of it is no matter
-            begin = head.rfind("; ", 0, subject.start("name")) + 1  # nor is what another clause tells of
-            begin = begin or (verb.end() if (verb := _TAKES.match(head)) is not None else 0)
-            head = " " * begin + head[begin:]
-            found = list(_of_value(head, [segment], "", (), is_return=False))
-            yield from ((subject["name"], each) for each in found if not each.leaves)
-
-
-def _object(lead: str, sentence: str) -> re.Match[str] | None:
-    """The name in front of "of shape"; what a function makes may go by the name of a parameter."""
-    found = _OBJECT.search(lead)
-    is_given = found is not None and _GIVEN.search(lead[: found.start("name")]) is not None
-    return found if is_given or not _MAKES.search(sentence) else None
-
-
-# "Pairwise distances, (n, m).", "Scores of `x`, an (n, k) array": what a summary ends with is most likely the result's.
-_BEFORE_LAST = re.compile(
-    r"\w\S*\s+\S*\w[^\w\s]*\s*(?:[:,]\s*(?:an?\s+)?|,?\s+as\s+an?\s+|[,;:]\s*(?:of\s+|with\s+)?shape\s*[=:]?\s*)[`'\"]*$"
-)
-_BEHIND_LAST = re.compile(r"[`'\"]*(?P<noun>\s+(?:array|matrix|tensor|vector))?[.\s]*")
-_SENTENCE_ENDS = re.compile(r"(?<=[^.]\.)\s|\n\s*\n")
-_LAST_NAME = re.compile(r"(\w+)[^\w]*$")
-
-
-def shape_of_summary(text: str, names: Container[str], known: Container[str]) -> DescribedShape | None:
-    """The shape that the first sentence of a text ends with, if it names no other value in front of that."""
-    first = _SENTENCE_ENDS.split(text, maxsplit=1)[0]
-    segments = read_comment(first, known, described=True)
-    if len(segments) != 1 or len(segments[0].shapes) != 1 or segments[0].arrow or segments[0].hedged:
-        return None
-    bracket = segments[0].shapes[0]
-    before = first[: bracket.start]
-    behind = _BEHIND_LAST.fullmatch(first, bracket.end)
-    if (
-        behind is None
-        or not _BEFORE_LAST.search(before)
-        or OF_ANOTHER_OR_CHANGED.search(before)
-        or SELDOM.search(before)
-    ):
-        return None
-    names_of_axes = [name for name in bracket.spec.names() if name in known or len(name) > 2 or not name.islower()]
-    is_numeric = segments[0].marked and segments[0].numeric
-    if not bracket.is_list or not (names_of_axes or behind["noun"] or is_numeric):
-        return None  # "the vector (dx, dy)"
-    last = _LAST_NAME.search(before)
-    if last is not None and last.group(1) in names and not _QUOTED.search(before):
-        return None  # "The norms of the rows of x, (n, d)"
-    return DescribedShape(bracket, sure=False, leaves=False, unmarked=True)  # or an argument's: "Pool features, (n, d)"
-
-
-def _last_sentence(text: str) -> str:
-    return text[_sentence(text, len(text))[0] :]
 
 
 def _without_elements(text: str, segments: Sequence[Segment]) -> list[Segment]:
@@ -460,15 +344,17 @@ def _of_segments(
     if len(segments) > 1 and all(parts) and len({*parts}) == len(parts):
         for segment, part, end in zip(segments, parts, ends, strict=False):
             own = " " * end + text[end:]  # what the parts before may be is no matter
-            for stated in _of_value(own, [segment], part, elements, is_return=is_return):
+            for stated in shapes_of_value(own, [segment], part, elements, is_return=is_return):
                 yield replace(stated, apart=True)
     elif len(segments) > 1 and any(_is_entry(text, part) for part in parts if part):
         for segment, part in zip(segments, parts, strict=True):
             if part and parts.count(part) == 1 and _is_entry(text, part):
-                for stated in _of_value(text, [segment], part, elements, is_return=is_return):
+                for stated in shapes_of_value(text, [segment], part, elements, is_return=is_return):
                     yield replace(stated, apart=True)
     elif segments:
-        yield from _of_value(text, segments, parts[0] if len(segments) == 1 else "", elements, is_return=is_return)
+        yield from shapes_of_value(
+            text, segments, parts[0] if len(segments) == 1 else "", elements, is_return=is_return
+        )
 
 
 def _results(text: str, segments: Sequence[Segment], count: int) -> Iterator[DescribedShape]:
@@ -488,7 +374,7 @@ def _results(text: str, segments: Sequence[Segment], count: int) -> Iterator[Des
     stated = [
         each
         for result, (segment, begin) in enumerate(zip(segments, begins, strict=False))
-        for each in _of_value(" " * begin + text[begin:], [segment], "", (), is_return=False)
+        for each in shapes_of_value(" " * begin + text[begin:], [segment], "", (), is_return=False)
         if each.sure and not each.leaves
         for each in [replace(each, apart=True, result=result)]
     ]
@@ -496,7 +382,7 @@ def _results(text: str, segments: Sequence[Segment], count: int) -> Iterator[Des
 
 
 def _listed_results(text: str, segment: Segment) -> Iterator[DescribedShape]:
-    start, end = _sentence(text, segment.shapes[0].start)
+    start, end = sentence_at(text, segment.shapes[0].start)
     before, after = text[start : segment.shapes[0].start], text[segment.shapes[-1].end : end]
     if (
         segment.arrow
@@ -544,7 +430,7 @@ def gives_else(text: str, parameters: Container[str]) -> bool:
 
 def list_elements(text: str) -> list[str]:
     """The elements of a tuple that the description itself lists: `(log_probs, cache), where ...`."""
-    shapes = {bracket.start for segment in read_comment(text) if _is_marked(segment) for bracket in segment.shapes}
+    shapes = {bracket.start for segment in read_comment(text) if is_marked(segment) for bracket in segment.shapes}
     lists = (match for match in _ELEMENTS.finditer(text) if match.start() not in shapes)
     match = next((each for each in lists if not _is_shape_of_entry(text, each)), None)
     return _NAME.findall(match.group()) if match is not None else []
@@ -558,15 +444,16 @@ def _is_shape_of_entry(text: str, listed: re.Match[str]) -> bool:
     return is_of_entry and _EXPLAINS.match(text, listed.end()) is None
 
 
-def _of_value(
+def shapes_of_value(
     text: str, segments: Sequence[Segment], part: str, elements: Sequence[str], *, is_return: bool
 ) -> Iterator[DescribedShape]:
+    """The shapes that a text states of one value, or of a `part` of it: how plainly it does so, and of how much."""
     if any(segment.arrow or (len(segment.shapes) > 1 and not segment.alternatives) for segment in segments):
         return
     for later in segments[1:]:
-        if not _OR_BEFORE.search(text[: _marker_start(text, later)]):
+        if not _OR_BEFORE.search(text[: marker_start(text, later)]):
             return
-    sentence_start, sentence_end = _sentence(text, segments[0].shapes[0].start)
+    sentence_start, sentence_end = sentence_at(text, segments[0].shapes[0].start)
     before = _LEFT_OUT.sub("", _AS_GIVEN.sub("", text[sentence_start : segments[0].shapes[0].start]))
     after = text[segments[-1].shapes[-1].end : max(sentence_end, segments[-1].shapes[-1].end)]
     after = _OR_NONE.sub("", after)  # it may be left out
@@ -577,14 +464,14 @@ def _of_value(
         return
     container = _CONTAINER.search(text[: segments[0].shapes[0].start]) is not None
     known = part in elements or (bool(part) and (_is_quoted(text, part) or _is_entry(text, part)))
-    of_each = _OF_EACH.search(text[: _marker_start(text, segments[0])]) is not None
+    of_each = _OF_EACH.search(text[: marker_start(text, segments[0])]) is not None
     if is_return and not known and not of_each and (container or _LIST_ITEM.search(text)):
         return
     aside = _ASIDE.search(before)
     if is_return and aside is not None and elements and all(elements) and aside.group(1) not in elements:
         return  # "For the caller's `x` (shape (b, t)), ..." is not about what is returned
-    near = len(_QUOTED.sub("x", before).split()) <= _LONG_WAY
-    near &= _OF_ONE.search(text[: _marker_start(text, segments[0])]) is None
+    near = len(QUOTED.sub("x", before).split()) <= _LONG_WAY
+    near &= _OF_ONE.search(text[: marker_start(text, segments[0])]) is None
     plainly = near and not SELDOM.search(before) and not SELDOM.search(after) and not leaves_axes_out(after)
     plainly &= FOR_A_RANK.search(before + after) is None
     plainly &= _OR_IN_NEXT_SENTENCE.match(text, segments[-1].shapes[-1].end) is None
@@ -600,18 +487,19 @@ def _may_be_else(after: str) -> bool:
     return CONDITIONS.search(_OR.sub(" ", after)) is not None or _OR_OF_SHAPE.search(after) is not None
 
 
-def _is_marked(segment: Segment) -> bool:
+def is_marked(segment: Segment) -> bool:
+    """Whether the text says that it is a shape, or gives its dtype."""
     return segment.marked or any(bracket.dtype for bracket in segment.shapes)
 
 
-def _marker_start(text: str, segment: Segment) -> int:
+def marker_start(text: str, segment: Segment) -> int:
     """Where the word `shape` in front of a segment begins."""
     start = segment.shapes[0].start
     found = text.lower().rfind("shape", 0, start)
     return found if found >= 0 else start
 
 
-def _sentence(text: str, offset: int) -> tuple[int, int]:
+def sentence_at(text: str, offset: int) -> tuple[int, int]:
     """The start and end of the sentence around an offset."""
     start = 0
     for match in _SENTENCE.finditer(text):

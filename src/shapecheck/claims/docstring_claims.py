@@ -21,11 +21,10 @@ from shapecheck.claims.described_shapes import (
     DescribedShape,
     gives_else,
     list_elements,
-    named_shapes,
     read_shapes,
-    shape_of_summary,
 )
 from shapecheck.claims.docstring_sections import Item, Line, read_items, without_markup
+from shapecheck.claims.mentioned_shapes import named_shapes, shape_of_summary
 from shapecheck.claims.signature_lines import ARROW, read_signature
 from shapecheck.claims.unmarked_shapes import admits_number, takes_no_array
 from shapecheck.claims.value_hints import MAY_LIST_TEXTS, MAY_SAY_TYPE, texts_of, type_of
