@@ -17,6 +17,14 @@ def points(x):
         raise ValueError(f"need 3 coordinates, got {x.shape[-1]}")
     return x
 ''',
+    # The condition says it, whatever the error says.
+    "silent.py": '''
+def points(x):
+    """x: array of shape (n, 4)"""  # ~SC207
+    if x.shape[-1] != 3:
+        raise ValueError("not in space, 7")
+    return x
+''',
     "whole.py": '''
 def points(x):
     """x: array of shape (n, 4)"""  # ~unreached

@@ -7,11 +7,10 @@ sizes are, is given another shape for one argument of that check. If it then run
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from shapecheck.evaluate.inputs.facts.deciding_names import names_of_check
+from shapecheck.evaluate.inputs.facts.deciding_names import Check, find_check
 from shapecheck.evaluate.inputs.trials.choices import shape_key
 from shapecheck.evaluate.inputs.trials.size_assignment import DIVISIBLE
 from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec
@@ -26,7 +25,6 @@ _SECONDS = 2.0
 _MOST_AXES = 4
 _MOST_NAMES = 6
 _MOST_NUMBERS = 4
-_NUMBER = re.compile(r"\b\d{1,6}\b")
 
 
 @dataclass(frozen=True)
@@ -51,13 +49,14 @@ def find_refused(failed: Sequence[TrialOutcome], call_spec: CallSpec, attempts: 
     if any(each.failure is None or each.failure.kind != "other" or each.has_invented() for each in failed):
         return None
     arrays = call_spec.signature.arrays
-    if not _checks_arrays_alone(call_spec, failed[0].place[1]):
+    check = _check_of_arrays_alone(call_spec, failed[0].place[1])
+    if check is None:
         return None
     annotated = {each.parameter for each in arrays if each.formal}
-    checked = {name for name, _ in failure.arrays} - annotated
+    checked = check.names - annotated
     documented = {each.parameter: each for each in reversed(arrays) if each.parameter in checked}
     names = [name for each in arrays for name in parse_spec(each.spec).free_names()][:_MOST_NAMES]
-    numbers = [*dict.fromkeys(_NUMBER.findall(failure.message))][:_MOST_NUMBERS]
+    numbers = [str(each) for each in check.integers if each > 0][:_MOST_NUMBERS]
     start = Trial(mode="sized", construction=failed[0].trial.construction)
     with attempts.apart(_ATTEMPTS, _SECONDS):
         runs = {name: _run_otherwise(start, each, names, numbers, attempts) for name, each in documented.items()}
@@ -65,17 +64,15 @@ def find_refused(failed: Sequence[TrialOutcome], call_spec: CallSpec, attempts: 
     return found[0] if len(found) == 1 else None
 
 
-def _checks_arrays_alone(call_spec: CallSpec, line: int) -> bool:
-    """Whether what raises on a line is decided by documented arguments: `if x.ndim == 1 and n > 3` is not."""
+def _check_of_arrays_alone(call_spec: CallSpec, line: int) -> Check | None:
+    """The check that raises on a line, if documented arguments alone decide it: not `if x.ndim == 1 and n > 3`."""
     function = call_spec.signature.function
-    if function is None:
-        return False
-    names = names_of_check(function, line)
+    check = find_check(function, line) if function is not None else None
     code = getattr(unwrap(function), "__code__", None)
-    if names is None or code is None:
-        return False
+    if check is None or code is None:
+        return None
     documented = {each.parameter for each in call_spec.signature.arrays if not each.formal}
-    return not (names & set(code.co_varnames)) - documented
+    return check if not (check.names & set(code.co_varnames)) - documented else None
 
 
 def _run_otherwise(

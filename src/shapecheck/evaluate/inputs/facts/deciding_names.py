@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from shapecheck.evaluate.inputs.facts.defining_source import defining_source
 from shapecheck.evaluate.probes.attribute_access import underlying_function
 
 
-def names_of_check(function: Callable[..., object], line: int) -> frozenset[str] | None:
-    """The variables that decide whether the function comes to a line of its file: those of the statement there, and of
-    all conditions around it. None if the line is not one of this function.
+@dataclass(frozen=True)
+class Check:
+    """What decides whether a function comes to a line of it: the `names` it reads, and the `integers` it writes."""
+
+    names: frozenset[str]
+    integers: tuple[int, ...]
+
+
+def find_check(function: Callable[..., object], line: int) -> Check | None:
+    """The check that leads to a line of a function's file: the statement there, and the conditions around it.
+
+    None if the line is not one of this function. What an error says beside its condition decides nothing.
     """
     inner = underlying_function(function)
     source = defining_source(inner)
     if source is None:
         return None
-    found: set[str] = set()
+    parts: list[ast.AST] = []
     node: ast.AST | None = source.tree
     statement = None
     while node is not None:
@@ -25,11 +35,15 @@ def names_of_check(function: Callable[..., object], line: int) -> frozenset[str]
         inside = [each for each in _statements(node) if each.lineno <= own <= (each.end_lineno or each.lineno)]
         node = inside[0] if inside else None
         if isinstance(node, (ast.If, ast.While, ast.For)):
-            found |= _read_names(node.iter if isinstance(node, ast.For) else node.test)
+            parts.append(node.iter if isinstance(node, ast.For) else node.test)
         statement = node or statement
     if statement is None:
         return None
-    return frozenset(found | (_read_names(statement) if not isinstance(statement, ast.Raise) else set()))
+    parts += [] if isinstance(statement, ast.Raise) else [statement]
+    nodes = [each for part in parts for each in ast.walk(part)]
+    names = frozenset(each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load))
+    constants = (each.value for each in nodes if isinstance(each, ast.Constant))
+    return Check(names, tuple(dict.fromkeys(each for each in constants if type(each) is int)))
 
 
 def _statements(node: ast.AST) -> Iterator[ast.stmt]:
@@ -39,7 +53,3 @@ def _statements(node: ast.AST) -> Iterator[ast.stmt]:
             yield child
         elif isinstance(child, (ast.ExceptHandler, ast.match_case)):
             yield from child.body
-
-
-def _read_names(node: ast.AST) -> set[str]:
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
