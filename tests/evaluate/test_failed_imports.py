@@ -229,6 +229,38 @@ def test_a_version_that_nobody_has_is_what_an_import_needs(tmp_path: Path) -> No
     )
 
 
+@pytest.mark.usefixtures("installed_plugins")
+@pytest.mark.parametrize("mode", ["prepend", "importlib"])
+def test_tests_and_conftest_files_are_imported_without_what_is_absent(mode: str, tmp_path: Path) -> None:
+    """Of a checkout that nobody installed the tests are evaluated, but one that needs what is absent."""
+    options = f"[project]\nname = 'own-project'\n[tool.pytest.ini_options]\naddopts = '--import-mode={mode}'\n"
+    (tmp_path / "pyproject.toml").write_text(options)
+    package = tmp_path / "src" / "own"
+    package.mkdir(parents=True)
+    version = "import importlib.metadata\n\n__version__ = importlib.metadata.version('own-project')\n"
+    (package / "__init__.py").write_text(version)
+    (package / "core.py").write_text("def f(x, y):\n    z = x + y  # shape: (n,)\n    return z\n")
+    tests = tmp_path / "tests"
+    (tests / "inner").mkdir(parents=True)
+    (tests / "conftest.py").write_text("import nowhere\nimport own.core\n")
+    (tests / "inner" / "conftest.py").write_text("import nowhere_else\n")
+    (tests / "inner" / "test_core.py").write_text(
+        "import jax.numpy as jnp\nfrom nowhere import draw\nfrom own.core import f\n\n"
+        "def test_core():\n    f(jnp.ones((2, 3)), jnp.ones(3))\n\n"
+        "def test_none():\n    draw()\n"
+    )
+    with contextlib.chdir(tmp_path):
+        report = check([package], load([package]))
+    assert [(each.code, each.observed) for each in report.findings] == [("SC201", "(2, 3)")]
+    assert report.tests is not None and (report.tests.ok, report.tests.stopped) == (1, 1)
+    end = "which is not installed; what needs it was not evaluated"
+    assert set(report.tests.problems) == {
+        f"tests/conftest.py: it needs nowhere, {end}",
+        f"tests/inner/conftest.py: it needs nowhere_else, {end}",
+        f"tests/inner/test_core.py: it needs nowhere, {end}",
+    }
+
+
 def test_the_missing_dependency_of_an_installed_package_is_named(tmp_path: Path) -> None:
     """And a name that the failing line does not use is kept, though methods of the class on that line use it."""
     installed = tmp_path / "site-packages" / "installed"

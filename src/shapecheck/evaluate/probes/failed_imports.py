@@ -154,6 +154,10 @@ class FailedImports:
         vars(module)[IMPORTER] = bind
         vars(module)[ATTRIBUTE] = attribute
 
+    def files(self) -> Iterator[str]:
+        """The files (resolved) that did not find all that they import."""
+        return (file for file, found in sorted(self._found.items()) if found)
+
     def absent_from(self, file: str) -> tuple[AbsentImport, ...]:
         """What the statements of a file did not find, when it was imported without."""
         return tuple(self._found.get(file, {}).values())

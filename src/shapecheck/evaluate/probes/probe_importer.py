@@ -142,17 +142,27 @@ class PlanImporter(importlib.abc.MetaPathFinder):
             try:
                 return self._load(plan)
             except Exception as error:
-                if isinstance(error, CulpritImportError) or not self.failed_imports.admit(error, self._is_own):
+                if not self.admits_another(error):
                     raise
 
+    def admits_another(self, error: Exception) -> bool:
+        """Whether an import that ended in an error may come further when it is begun again, without what is absent."""
+        return not isinstance(error, CulpritImportError) and self.failed_imports.admit(error, self._is_own)
+
     def _is_own(self, file: str) -> bool:
-        """Whether a file (resolved) is checked, or stands beside files that are."""
-        beside = any(file.startswith(root + os.sep) for root in self.tops)
+        """Whether a file (resolved) is checked, is one of tests, or stands beside files that are checked."""
+        beside = any(file.startswith(root + os.sep) for root in self.tops) or self.is_test(file)
         return file in self.plans or (beside and "site-packages" not in file and "dist-packages" not in file)
 
     def absent_from(self, plan: ModulePlan) -> tuple[AbsentImport, ...]:
         """What was imported without by the module of `plan`."""
         return self.failed_imports.absent_from(plan.file)
+
+    def problems_of_tests(self) -> Iterator[str]:
+        """What files of tests were imported without, each name once a file."""
+        for file in filter(self.is_test, self.failed_imports.files()):
+            for name, each in {each.name: each for each in self.failed_imports.absent_from(file)}.items():
+                yield f"{self.shown_path(file)}: it needs {name}, which {each.why}; what needs it was not evaluated"
 
     def _load(self, plan: ModulePlan) -> ModuleType:
         module: ModuleType | None = None
@@ -331,6 +341,8 @@ class PlannedFile:
                 run(module)
         except BaseException:
             importer.loaded.pop(self.plan.file, None)
+            if sys.modules.get(named["__name__"]) is module:  # pytest's `importlib` mode would find it there again
+                del sys.modules[named["__name__"]]
             raise
         finally:
             importer.damage.verify(fit)

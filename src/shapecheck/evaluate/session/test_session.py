@@ -80,7 +80,7 @@ class TestSession:
             serve(
                 CollectedTests(
                     tests=tuple(self.plans.values()),
-                    problems=tuple(problems),
+                    problems=(*problems, *self.importer.problems_of_tests()),
                     whole=whole,
                     effects=ImportEffects(ran=self.import_functions(), settings=left),
                 )
@@ -90,7 +90,14 @@ class TestSession:
             only = None if part is None else part.files
             with read_only(scratch, self._project()):
                 collected = collect_tests.collect(
-                    tests, scratch, limits, only, self.importer.global_state, ready, self._note_bug
+                    tests,
+                    scratch,
+                    limits,
+                    only,
+                    self.importer.global_state,
+                    ready,
+                    self._note_bug,
+                    self.importer.admits_another,
                 )
         except collect_tests.CollectionError as error:
             return CollectedTests(error=str(error))

@@ -6,12 +6,12 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import jax
 import pytest
@@ -23,7 +23,11 @@ from shapecheck.evaluate.limits import TimeLimitError, time_limit
 from shapecheck.evaluate.own_errors import is_own
 from shapecheck.worker.messages.suite_messages import TestLimits, TestPlan
 
+if TYPE_CHECKING:
+    import pluggy
+
 NoteBug = Callable[[BaseException], None]
+AdmitsAnother = Callable[[Exception], bool]
 
 # What plugins that are installed must leave undone: another process, a report, a clock or an order of their own.
 _QUIET: Mapping[str, Sequence[str]] = {
@@ -72,17 +76,21 @@ def collect(
     global_state: GlobalState,
     serve: Serve,
     note_bug: NoteBug,
+    admits_another: AdmitsAnother,
 ) -> CollectionResult:
     """Collect the tests under `paths`, then `serve` them, and what went wrong with files, from inside pytest's run.
 
     `scratch` is a folder for what pytest writes; `only` are the files to collect, absolute, None for all of them.
-    What pytest catches and is a bug of ours goes to `note_bug`. Raises CollectionError.
+    What pytest catches and is a bug of ours goes to `note_bug`. A file is imported again where `admits_another` says
+    that it may come further than what its import raised. Raises CollectionError.
     """
-    plugin = _CollectionPlugin(serve, limits, only, global_state, note_bug)
+    plugin = _CollectionPlugin(serve, limits, only, global_state, note_bug, admits_another)
     os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = os.path.join(scratch, "hypothesis")
     arguments = [*_arguments(scratch), *paths]
     try:
         status = pytest.main(arguments, plugins=[plugin])
+        while plugin.begins_again():
+            status = pytest.main(arguments, plugins=[plugin])
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # of a plugin, a conftest file, or a closed stream
         plugin.note_own(error)
         if not plugin.served:
@@ -104,12 +112,13 @@ class _CollectionPlugin:
         only: Collection[str] | None,
         global_state: GlobalState,
         note_bug: NoteBug,
+        admits_another: AdmitsAnother,
     ) -> None:
-        self._note_bug = note_bug
+        self._note_bug, self._admits_another = note_bug, admits_another
         self._serve, self._only, self._global_state = serve, only, global_state
         self._each, self._end = limits.file, time.monotonic() + limits.collecting
         self._late: list[str] = []
-        self.served = False
+        self.served = self._has_admitted = False
         self.problems: list[str] = []
 
     def collection(self) -> CollectionResult:
@@ -117,6 +126,11 @@ class _CollectionPlugin:
         late = f"{self._late[0]}{f' and {len(self._late) - 1} more' if self._late[1:] else ''}" if self._late else ""
         problems = [f"{late}: not collected, for the time for the whole run was over (--budget)"] if late else []
         return CollectionResult((*self.problems, *problems), not late)
+
+    def begins_again(self) -> bool:
+        """Whether pytest gave up on what a conftest file needs, and may do without."""
+        begins, self._has_admitted = self._has_admitted, False
+        return begins
 
     def note_own(self, error: BaseException) -> None:
         """Tell of an error if it is ours."""
@@ -132,6 +146,13 @@ class _CollectionPlugin:
         loaded = early_config.pluginmanager.has_plugin
         void = {argument for name, arguments in _QUIET.items() if not loaded(name) for argument in arguments}
         args[:] = [argument for argument in args if argument not in void or not argument.startswith("--")]
+
+    @pytest.hookimpl(hookwrapper=True, specname="pytest_load_initial_conftests")
+    def pytest_load_conftests_without(self) -> Generator[None, pluggy.Result[None], None]:
+        """Look at what the first conftest files raise: pytest ends there."""
+        outcome = yield
+        error = _raised_first(outcome.excinfo[1]) if outcome.excinfo is not None else None
+        self._has_admitted = error is not None and self._admits_another(error)
 
     def pytest_exception_interact(self, call: pytest.CallInfo[object]) -> None:
         """Look at what pytest takes for an error of a file of tests."""
@@ -179,14 +200,19 @@ class _CollectionPlugin:
         self._late.append(collector.nodeid)
         return pytest.CollectReport(collector.nodeid, "passed", None, [])
 
-    @pytest.hookimpl(hookwrapper=True)
-    def pytest_make_collect_report(self, collector: pytest.Collector) -> Iterator[None]:
-        """Give the import of a file no more time than there is."""
-        if not isinstance(collector, pytest.Module):
-            yield
-            return
-        with time_limit(max(min(self._each, self._end - time.monotonic()), _LEAST)):
-            yield
+    @pytest.hookimpl(hookwrapper=True)  # older pytest has no other kind
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pluggy.Result[pytest.CollectReport], None]:
+        """Give the import of a file no more time than there is, and import it again without what is absent."""
+        if isinstance(collector, pytest.Module):
+            with time_limit(max(min(self._each, self._end - time.monotonic()), _LEAST)):
+                outcome = yield
+        else:  # of folders, conftest files are imported
+            outcome = yield
+        error = _error_of(outcome.get_result())
+        if error is not None and self._admits_another(error):
+            outcome.force_result(collector.ihook.pytest_make_collect_report(collector=collector))
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Keep why a file could not be collected."""
@@ -222,6 +248,19 @@ class _CollectionPlugin:
         with self._global_state.let_changes_last(), jax.ensure_compile_time_eval():
             yield
         fixturedef.addfinalizer(lambda: endings.append(self._global_state.begin_lasting()))
+
+
+def _error_of(report: pytest.CollectReport) -> Exception | None:
+    """What ended the collection of a file or a folder."""
+    call = getattr(report, "call", None)  # pytest leaves it there for its own hooks
+    return _raised_first(call.excinfo.value) if isinstance(call, pytest.CallInfo) and call.excinfo else None
+
+
+def _raised_first(error: BaseException) -> Exception | None:
+    """What a file raised on import, of which pytest's own error tells."""
+    cause = error.__cause__ if type(error).__module__.partition(".")[0] == "_pytest" else None
+    first = cause or error
+    return first if isinstance(first, Exception) else None
 
 
 def _arguments(scratch: str) -> list[str]:
