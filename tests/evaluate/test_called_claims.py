@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 HEAD = """
+import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Float
 
 def dynamics(x, u, dt=0.05):
     # x: [2 * n], u: [n]  {mark}
@@ -73,6 +75,55 @@ def cross(p, q):
 def crosses(x, y):
     # x: (n, 3), y: (n, 3)  ~unreached
     return jax.vmap(cross, in_axes=1)(x, y)  # (n, 3)  ~unreached
+""",
+    # a grid has sizes of its own, and what is handed on to it as it came has these, whatever its axes are called
+    "grid.py": """
+class Grid(eqx.Module):
+    Nx: int
+    Ny: int
+    weights: Float[Array, "Ny"]
+
+    def __init__(self, Nx: int, Ny: int):
+        self.Nx, self.Ny, self.weights = Nx, Ny, jnp.ones(Ny)
+
+    @property
+    def y(self) -> Float[Array, "Ny"]:
+        return jnp.arange(self.Ny) * 0.1
+
+    def transform(self, u: Float[Array, "Ny Nx"]) -> Float[Array, "Ny Nx"]:
+        return self.weights[:, None] * u
+
+class Derivative(eqx.Module):
+    grid: Grid
+
+    def curl(self, v: Float[Array, "Nlat Nlon"]) -> Float[Array, "Nlat Nlon"]:
+        sin_theta = jnp.sin(self.grid.y)[:, None]  # (Nlat, 1)
+        return self.grid.transform(v) / sin_theta
+
+    def turned(self, v: Float[Array, "Nlon Nlat"]) -> Float[Array, "Nlat Nlon"]:  ~SC203
+        return self.grid.transform(v)
+
+    def mixed(self, v: Float[Array, "Nlat Nlon"]) -> Float[Array, "Nlat Nlon"]:  ~unreached
+        return self.grid.transform(v) * self.grid.weights  ~SC305
+
+class Rows(eqx.Module):
+    w: Float[Array, "dim dim"]
+    dim: int = eqx.field(static=True)
+
+    def __init__(self, dim: int, *, key):
+        self.w, self.dim = jax.random.normal(key, (dim, dim)), dim
+
+    def __call__(self, x: Float[Array, "seq dim"]) -> Float[Array, "seq dim"]:
+        return x @ self.w  ~SC305
+
+class Columns(eqx.Module):
+    rows: Rows
+
+    def __init__(self, width: int, *, key):
+        self.rows = Rows(width, key=key)
+
+    def __call__(self, x: Float[Array, "time d"]) -> Float[Array, "time d"]:  ~unreached
+        return self.rows(x.T).T
 """,
     # no relation lets this run: who calls it is wrong
     "wrong.py": """

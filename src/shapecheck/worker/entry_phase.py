@@ -394,11 +394,11 @@ class EntryPhase:
             self.runs += [tuple(same) for _, same in itertools.groupby(found, key=lambda each: each.target)]
             for evaluation in found:
                 self._calls += len(evaluation.calls)
-                # What ended in a run that went on is a function that was given back: it may be called otherwise.
-                calls = (call for call in evaluation.calls if call.complete or evaluation.status != "ok")
-                scopes = {(call.path, call.scope) for call in calls}
+                calls = tuple(call for call in evaluation.calls if call.complete or evaluation.status != "ok")
+                # Of what did not come to its end, the entry alone has been tried with all that it may be called with.
+                scopes = {_key_of(call) for call in calls if call.complete or _key_of(call) == entry.body}
                 if evaluation.origin in ("script", SNIPPET):  # which has sizes of its own, as a test has
-                    self.tested |= scopes
+                    self.tested |= set(map(_key_of, calls))
                 elif evaluation.status != "failed" and evaluation.origin != PRINTING and _is_sound(evaluation):
                     self.covered |= scopes if _is_evidence(evaluation) else scopes & {entry.body}
 
@@ -460,6 +460,10 @@ def unseen_paths(plans: Iterable[ModulePlan]) -> dict[FunctionKey, set[Point | i
             elif site.kind == "param":
                 found.setdefault((plan.path, site.scope), set()).add(site.index)
     return found
+
+
+def _key_of(call: Call) -> FunctionKey:
+    return call.path, call.scope
 
 
 def _shown_by(call: Call) -> set[Point | int]:

@@ -2,12 +2,13 @@
 
 `dynamics` says `# x: (2 * n,), u: (n,)`. Who calls it with states of `(n_x,)` and controls of `(n_u,)` has twice as
 many of the first, though only that function says so. What a function that is called says of a name is what the name
-has there: an axis of another argument, or an integer. Where it says `(2,)`, the caller's `m` is 2.
+has there: an axis of another argument, or an integer. Where it says `(2,)`, the caller's `m` is 2. And a grid that says
+`u: "Ny Nx"` has an `Ny` of its own: who hands it an array on as it came, `"Nlat Nlon"`, has that many latitudes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from shapecheck.evaluate.inputs.trials.ties import Tie
 from shapecheck.evaluate.inputs.trials.trial import TrialOutcome
@@ -38,10 +39,12 @@ def related_sizes(outcome: TrialOutcome, claimed: ClaimedShapes, scope: Function
     tied = dict(outcome.trial.substitution.ties)
     free = {size: name for name, size in bound_call.chosen if name not in tied} if bound_call is not None else {}
     known = {str(size): name for name, size in bound_call.integers.items()} if bound_call is not None else {}
+    came = {shape for call in outcome.calls if (call.path, call.scope) == scope for shape in _shapes(call, claimed)}
     for call in outcome.calls if free else ():
         if (call.path, call.scope) != scope:
             axes = list(_axes(call, claimed))
             yield from _ties(call, axes, free, {**known, **free})
+            yield from _ties_to_instance(call, claimed, came, free)
             fixed = ((size, str(dim.size)) for _, dim, size in axes if isinstance(dim, FixedDim))
             yield from ((free[size], number) for size, number in fixed if size in free and size != number)
 
@@ -61,6 +64,31 @@ def _ties(call: Call, axes: list[_Axis], free: Mapping[str, str], known: Mapping
             continue
         if wanted != size and all(names[each].isidentifier() for each in parse_spec(str(dim)).names()):
             yield free[size], print_spec(rename_names(parse_spec(str(dim)), names))
+
+
+def _ties_to_instance(
+    call: Call, claimed: ClaimedShapes, came: Collection[tuple[str, ...]], free: Mapping[str, str]
+) -> Iterator[Tie]:
+    """Ties to integers of the instance of a method that was called, for arrays that came to the caller as they are.
+
+    Of what the caller computed, such as a transposed array, the sizes may be wrong.
+    """
+    for each in call.observations:
+        said = claimed.get((call.path, each.site))
+        if said is None or not isinstance(each.value, ArrayValue) or each.value.shape not in came:
+            continue
+        own = {named.name: named.size for named in each.names if named.source.startswith("self.")}
+        dims = parse_spec(said.spec).dims
+        for dim, size in zip(dims, each.value.shape, strict=False) if len(dims) == len(each.value.shape) else ():
+            wanted = own.get(dim.name, size) if isinstance(dim, NamedDim) else size
+            if wanted != size and size in free:
+                yield free[size], wanted
+
+
+def _shapes(call: Call, claimed: ClaimedShapes) -> Iterator[tuple[str, ...]]:
+    for each in call.observations:
+        if (call.path, each.site) in claimed and isinstance(each.value, ArrayValue):
+            yield each.value.shape
 
 
 def _axes(call: Call, claimed: ClaimedShapes) -> Iterator[_Axis]:

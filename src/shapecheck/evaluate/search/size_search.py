@@ -437,7 +437,8 @@ class SizeSearch:
             return Assumption("tie", *tie, "invented")
         name, text = tie
         if tie in self._related:
-            return Assumption("tie", *tie, "written")
+            named = outcome.bound_call.sizes().names_of(int(text)) if text.isdigit() else []
+            return Assumption("tie", name, named[0] if named else text, "written")
         if tie in self._met:
             return Assumption("tie", *tie, "alias")
         if _counts_blocks(text, outcome) and not self._call_spec.signature.distinguishes(name, text.partition("//")[0]):
