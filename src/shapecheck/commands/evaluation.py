@@ -30,6 +30,7 @@ from shapecheck.rules import RULES
 from shapecheck.verdicts import baseline
 from shapecheck.verdicts import findings as reports
 from shapecheck.verdicts.contradicted_parts import without_contradicted
+from shapecheck.verdicts.denied_functions import denied_functions, denied_notes
 from shapecheck.verdicts.evaluation_results import ClaimKey
 from shapecheck.verdicts.judge import Verdicts, judge
 from shapecheck.verdicts.messages import line_span
@@ -198,6 +199,7 @@ class Judgement:
     runs: Sequence[Sequence[Evaluation]]  # those that show something of claims
     verdicts: Verdicts
     sure: set[ClaimKey]
+    denied: Mapping[FunctionKey, tuple[ClaimKey, ...]]  # of functions of which nothing that their words say holds
     troubles: Mapping[str, str]
     reasons: Reasons
 
@@ -214,11 +216,14 @@ def judge_run(
         every_run, runs = trusted, reports.runs_for_claims(trusted)
         verdicts = judge(modules, runs)
     troubles = _troubles(modules, evaluated.troubles)
+    sure = reports.reportable(modules, verdicts, config.strict_comments)
+    denied = {} if config.strict_comments else denied_functions(modules, verdicts, sure)
     return Judgement(
         every_run=every_run,
         runs=runs,
         verdicts=verdicts,
-        sure=reports.reportable(modules, verdicts, config.strict_comments),
+        sure=sure.difference(*denied.values()),
+        denied=denied,
         troubles=troubles,
         reasons=Reasons(modules, runs, troubles, verdicts, shared=is_shard),
     )
@@ -241,6 +246,7 @@ def report(
     counted = reports.tally(modules, verdicts, sure, judgement.reasons)
     summary, unreached = counted.summary, counted.unreached
     findings = reports.findings(modules, judgement.every_run, verdicts, sure)
+    findings += denied_notes(modules, verdicts, judgement.denied)
     findings += reports.stops(modules, runs, unreached, sure & verdicts.bad.keys(), findings)
     findings += _trouble_findings(modules, evaluated.troubles)
     findings += locked.findings if locked is not None else []

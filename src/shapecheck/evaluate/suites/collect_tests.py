@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import jax
 import pytest
@@ -22,9 +22,6 @@ from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error
 from shapecheck.evaluate.limits import TimeLimitError, time_limit
 from shapecheck.evaluate.own_errors import is_own
 from shapecheck.worker.messages.suite_messages import TestLimits, TestPlan
-
-if TYPE_CHECKING:
-    import pluggy
 
 NoteBug = Callable[[BaseException], None]
 AdmitsAnother = Callable[[Exception], bool]
@@ -66,6 +63,20 @@ class Serve(Protocol):
 
     def __call__(self, items: Sequence[pytest.Item], problems: Sequence[str], *, whole: bool) -> None:
         """Return when no test is wanted any more."""
+
+
+class _HookResult(Protocol):
+    """What pytest's hooks came to, for those around them."""
+
+    @property
+    def excinfo(self) -> tuple[type[BaseException], BaseException, object] | None:
+        """What they raised."""
+
+    def get_result(self) -> pytest.CollectReport:
+        """What they returned."""
+
+    def force_result(self, result: pytest.CollectReport) -> None:
+        """Return something else."""
 
 
 def collect(
@@ -148,7 +159,7 @@ class _CollectionPlugin:
         args[:] = [argument for argument in args if argument not in void or not argument.startswith("--")]
 
     @pytest.hookimpl(hookwrapper=True, specname="pytest_load_initial_conftests")
-    def pytest_load_conftests_without(self) -> Generator[None, pluggy.Result[None], None]:
+    def pytest_load_conftests_without(self) -> Generator[None, _HookResult, None]:
         """Look at what the first conftest files raise: pytest ends there."""
         outcome = yield
         error = _raised_first(outcome.excinfo[1]) if outcome.excinfo is not None else None
@@ -201,9 +212,7 @@ class _CollectionPlugin:
         return pytest.CollectReport(collector.nodeid, "passed", None, [])
 
     @pytest.hookimpl(hookwrapper=True)  # older pytest has no other kind
-    def pytest_make_collect_report(
-        self, collector: pytest.Collector
-    ) -> Generator[None, pluggy.Result[pytest.CollectReport], None]:
+    def pytest_make_collect_report(self, collector: pytest.Collector) -> Generator[None, _HookResult, None]:
         """Give the import of a file no more time than there is, and import it again without what is absent."""
         if isinstance(collector, pytest.Module):
             with time_limit(max(min(self._each, self._end - time.monotonic()), _LEAST)):
