@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import textwrap
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -1035,3 +1036,25 @@ def test_an_entry_without_arrays_says_nothing_of_a_claim() -> None:
 def test_a_record_with_a_mask_and_a_list_of_lists_stand_for_one_array(value: Value, outcome: str) -> None:
     text = "def f(x):\n    y = g(x)  # (n_tokens, width)\n    return y\n"
     assert read(text, [("y (n_tokens, width)", value)]) == {"y (n_tokens, width)": outcome}
+
+
+def test_a_loop_of_many_turns_is_judged_in_time_that_grows_with_their_number() -> None:
+    module = source_module("""
+        def f(x):
+            n = x.shape[0]
+            for _ in range(4000):
+                y = x[1:]  # (n - 1,)
+            return y
+        """)
+    site = module.claims[0].sites[0]
+    scope = next(each.index for each in module.scopes if each.qualname == "f")
+
+    def seconds(turns: int) -> float:
+        one = Observation(site, array("6"), names=(NamedSize("n", "7", "n"),))
+        call = Call(path="m.py", scope=scope, number=1, parent=None, observations=(one,) * turns, complete=True)
+        start = time.perf_counter()
+        verdicts = judge({"m.py": module}, [[evaluation_of(call)]])
+        assert verdicts.good == {("m.py", 0)}
+        return time.perf_counter() - start
+
+    assert seconds(4000) < 24 * min(seconds(500) for _ in range(3))  # 8 if each takes as long, 64 if as all before

@@ -132,12 +132,20 @@ class CallReader:
         specs = (parse_spec(self.module.claims[index].spec) for index in self.seen_claims)
         return any({*map(NamedDim, pair)} <= {*spec.dims} for spec in specs)
 
+    @cached_property
+    def visible_sizes(self) -> Mapping[str, Sequence[str]]:
+        """The sizes that integers had anywhere in this call, by their names: a loop shows the same ones many times."""
+        found: dict[str, dict[str, None]] = defaultdict(dict)
+        for observation in self.call.observations:
+            for named in observation.names:
+                found[named.name].setdefault(named.size)
+        return {name: tuple(sizes) for name, sizes in found.items()}
+
     def former_sizes(self, spec: Spec, name: str, now: Sequence[Size]) -> Iterator[Size]:
         """Sizes that a name had before, of which an expression says what it has now: `n - 1` behind `n -= 1`."""
         found = (dim.expression for dim in spec.dims if isinstance(dim, SymbolicDim))
         expressions = [each for each in found if {*names_in(each)} == {name}]
-        visible = itertools.chain.from_iterable(each.names for each in self.call.observations if expressions)
-        for text in dict.fromkeys(each.size for each in visible if each.name == name):
+        for text in self.visible_sizes.get(name, ()) if expressions else ():
             size = self.samples.size(text)
             if (
                 size is not None
@@ -197,8 +205,7 @@ class CallReader:
         """The names that an axis has, or an integer that is visible somewhere in this call."""
         claims = (self.module.claims[index] for index in self.seen_claims)
         axes = (name for claim in claims for name in parse_spec(claim.spec).free_names())
-        visible = (named.name for observation in self.call.observations for named in observation.names)
-        return frozenset(itertools.chain(axes, visible))
+        return frozenset(itertools.chain(axes, self.visible_sizes))
 
     def lookup(self, name: str) -> Size | None:
         """What a name means in this call or in those around it."""
@@ -215,8 +222,7 @@ class CallReader:
         """The integers of a name that are visible in the calls around this one: `self.n` there is what `n` is here."""
         if self.outer is None or name in self.own:
             return ()
-        visible = itertools.chain.from_iterable(each.names for each in self.outer.call.observations)
-        sizes = (self.samples.size(text) for text in dict.fromkeys(each.size for each in visible if each.name == name))
+        sizes = map(self.samples.size, self.outer.visible_sizes.get(name, ()))
         return (*(size for size in sizes if size is not None), *self.outer.integers_around(name))
 
     def candidates(self, claim: Claim, name: str, names: Sequence[NamedSize]) -> list[Size]:
