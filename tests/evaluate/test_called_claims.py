@@ -91,6 +91,9 @@ class Grid(eqx.Module):
         return jnp.arange(self.Ny) * 0.1
 
     def transform(self, u: Float[Array, "Ny Nx"]) -> Float[Array, "Ny Nx"]:
+        \"\"\"Args:
+            u: the field, of shape (Ny, Nx)
+        \"\"\"
         return self.weights[:, None] * u
 
 class Derivative(eqx.Module):
@@ -99,6 +102,10 @@ class Derivative(eqx.Module):
     def curl(self, v: Float[Array, "Nlat Nlon"]) -> Float[Array, "Nlat Nlon"]:
         sin_theta = jnp.sin(self.grid.y)[:, None]  # (Nlat, 1)
         return self.grid.transform(v) / sin_theta
+
+    def scaled(self, v: Float[Array, "Nlat Nlon"]) -> Float[Array, "Nlat Nlon"]:
+        sin_theta = jnp.sin(self.grid.y)  # (Nlat,)
+        return v * sin_theta[:, None]
 
     def turned(self, v: Float[Array, "Nlon Nlat"]) -> Float[Array, "Nlat Nlon"]:  ~SC203
         return self.grid.transform(v)

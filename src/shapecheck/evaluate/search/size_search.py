@@ -427,7 +427,10 @@ class SizeSearch:
 
     def is_explained(self, tie: Tie, outcome: TrialOutcome) -> bool:
         """Whether something that is written says that the two have one size."""
-        if contracts_with_own(tie, outcome, self._call_spec.signature):
+        name, text = tie
+        if contracts_with_own(tie, outcome, self._call_spec.signature) or (
+            text.isdigit() and name in self._names_of_size(outcome, text, apart=True)
+        ):
             self._met.add(tie)
         return self.explain_tie(tie, outcome).provenance != "invented"
 
@@ -468,15 +471,20 @@ class SizeSearch:
                 return dataclasses.replace(found, provenance="invented")  # claims have another name for the integer
         return found
 
-    def _names_of_size(self, outcome: TrialOutcome, size: str) -> set[str]:
-        """What claims of the evaluated function call the axes that have this size in a run."""
+    def _names_of_size(self, outcome: TrialOutcome, size: str, *, apart: bool = False) -> set[str]:
+        """What claims of the evaluated function call the axes that have this size in a run.
+
+        Of what is `apart` from the arguments: no axis of it has the size of one of theirs, so that it is the model's
+        own. Who calls an axis of that as one of an argument says that the two have one size.
+        """
+        free = {text for _, text in outcome.bound_call.chosen} if apart and outcome.bound_call is not None else set()
         found: set[str] = set()
         for call in outcome.calls:
             for each in call.observations if (call.path, call.scope) == self._scope else ():
                 claimed = self._attempts.recorder.claimed_shapes.get((call.path, each.site))
                 shape = each.value.shape if isinstance(each.value, ArrayValue) else ()
                 dims = parse_spec(claimed.spec).dims if claimed is not None else ()
-                if len(dims) == len(shape):
+                if len(dims) == len(shape) and free.isdisjoint(shape):
                     pairs = zip(dims, shape, strict=True)
                     found.update(dim.name for dim, axis in pairs if isinstance(dim, NamedDim) and axis == size)
         return found
