@@ -445,7 +445,10 @@ def test_explain_takes_a_name_and_lists_all(capsys: Capture) -> None:
 
 def test_explain_of_a_group_names_its_rules(capsys: Capture) -> None:
     assert main(["explain", "SC3"]) == 2
-    assert "There is no rule 'SC3'; did you mean one of SC301, SC302, SC303, SC304, SC305, SC306?" in capsys.readouterr().err
+    assert (
+        "There is no rule 'SC3'; did you mean one of SC301, SC302, SC303, SC304, SC305, SC306?"
+        in capsys.readouterr().err
+    )
 
 
 def run(*args: str, **options: Any) -> subprocess.CompletedProcess[str]:
