@@ -32,7 +32,7 @@ TRAILING = {
         if x.ndim == 3:  # (b, t, d) -> (b, t*d)
             x = x.reshape(len(x), -1)
         """,
-        ["[b t]: x before 3", "[t]: mask before 5", "[b t]: y after 6", "[b t*d]: x after 8"],
+        ["[b t]: x before 3", "[t]: mask before 5", "[b t]: y after 6", "[b t*d]: x after 9"],
     ),
     "also the operand that an axis of one is written for": (
         """

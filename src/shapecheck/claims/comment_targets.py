@@ -159,7 +159,9 @@ class CommentTargets:
         """What a comment describes that stands behind a statement, or behind the colon of its header."""
         if isinstance(placed.node, _FUNCTIONS):
             return self._behind_header(placed, placed.node, comment)
-        if isinstance(placed.node, ast.If) and not _ARROW.search(comment.text):
+        if isinstance(placed.node, ast.If) and _ARROW.search(comment.text):
+            return self._left_by_arm(placed, placed.node)
+        if isinstance(placed.node, ast.If):
             tested = self._condition_subject(placed, placed.node)
             return tested if tested is not None else self.statement(placed)
         return None if isinstance(placed.node, ast.ClassDef) else self.statement(placed)
@@ -175,6 +177,17 @@ class CommentTargets:
         scope = self.tables.function_scope(placed.scope)
         begin = name_place(scope, name, node.body[0], "before", placed.loop)
         return CommentTarget(scope=scope, name=name, places=(begin,), statement=placed)
+
+    def _left_by_arm(self, placed: PlacedStatement, node: ast.If) -> CommentTarget | None:
+        """What `if x.ndim == 2:  # (b, t) -> (b, t, 1)` describes: what the arm below assigns last, where it is taken."""
+        last = _last(node.body)
+        target = _assignment_target(last) if last is not None else None
+        name = dotted_name(target) if target is not None else None
+        if last is None or name is None:
+            return None
+        scope = self.tables.function_scope(placed.scope)
+        end = name_place(scope, name, last, "after", placed.loop)
+        return CommentTarget(scope=scope, name=name, places=(end,), statement=placed)
 
     def widened_operand(self, placed: PlacedStatement) -> SiteKey | None:
         """The operand that ends a statement's value, if an axis of one is written for it: `x - h[..., None]`."""

@@ -85,7 +85,7 @@ def read_comment(text: str, known: Container[str] = frozenset(), *, described: b
 
     With `described` the text tells of one value, whose name stands before it: also `(4, 4) transform` may be its shape.
     """
-    brackets = [bracket for bracket in find_brackets(text) if not is_hedge(bracket.text)]
+    brackets = [each for each in find_brackets(text) if not is_hedge(each.text) and not _is_cut_short(text, each)]
     segments = _segments(text, brackets, known, described=described)
     if segments and not described and any(each.labels and each.colon for each in segments):
         # In `G is (n_g, 3), R is (nat, 3)` one says what the other is.
@@ -110,6 +110,17 @@ class AlsoKnown:
 
     def __contains__(self, name: object) -> bool:
         return name in self._known or name in self._more
+
+
+# What goes on behind the bracket that closes a shape, to one that nothing opened: `(n * a), c, h // a)`.
+_GOES_ON_TO_CLOSE = re.compile(r"\s*,(?:[^()\[\]\n.;:]|\[[^\[\]\n]*\]|\([^()\n]*\))+\)")
+
+
+def _is_cut_short(text: str, bracket: Bracket) -> bool:
+    """Whether a shape ends at a bracket too many, and goes on behind it."""
+    before = text[: bracket.start]
+    is_open = before.count("(") > before.count(")")
+    return not is_open and bracket.text[0] == "(" and _GOES_ON_TO_CLOSE.match(text, bracket.end) is not None
 
 
 _SENTENCE_END = re.compile(r"[.;](?:\s|$)")

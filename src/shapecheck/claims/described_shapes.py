@@ -18,6 +18,7 @@ from shapecheck.claims.doubtful_words import CONDITIONS, FOR_A_RANK, OF_ANOTHER_
 from shapecheck.claims.lead_words import leaves_axes_out
 from shapecheck.claims.result_phrases import names_several, read_results
 from shapecheck.claims.unmarked_shapes import is_unmarked_shape
+from shapecheck.shapes import FixedDim, NamedDim
 
 _SENTENCE = re.compile(r"(?<=[.;])(?<!e\.g\.)(?<!i\.e\.)\s+(?=[A-Z(\[`])|\n\s*[-*]\s")
 _OR = re.compile(r"\bor\b", re.IGNORECASE)
@@ -82,9 +83,10 @@ _AS_GIVEN = re.compile(
     re.IGNORECASE,
 )
 _LEFT_OUT = re.compile(r"\bor\s+`*None\b`*")  # "ndarray or None", and its shape on the next line
-# "Labels of shape [b, m]. If `one_hot`, it is [b, m, c]": what else it may be.
+# "Labels of shape [b, m]. If `one_hot`, it is [b, m, c]", or "then [b, m, c]": what else it may be.
 _THEN_IT_IS = re.compile(
-    r"\b(?:if|when|unless|otherwise|whenever)\b[^.;]*?\b(?:is|are|be|has|have|becomes?)\s+(?:an?\s+|of\s+)*[`'\"]*$",
+    r"\b(?:if|when|unless|otherwise|whenever)\b[^.;]*?"
+    r"\b(?:(?:is|are|be|has|have|becomes?)\s+(?:an?\s+|of\s+)*|then\s+)[`'\"]*$",
     re.IGNORECASE,
 )
 # "[n+1] for closed ends, [n] for open ones": either.
@@ -149,6 +151,8 @@ def read_shapes(
     if not is_return and _IS_FUNCTION.match(text):
         return []  # what it takes or gives has that shape
     segments = read_comment(text, known, described=True)
+    if plain := _without_legends(text, segments):
+        text, segments = plain, read_comment(plain, known, described=True)
     marked = [segment for segment in segments if is_marked(segment)]
     if marked:
         if is_return and (in_order := _of_bullets(text, marked, count)):
@@ -231,6 +235,19 @@ def _in_other_cases(text: str, first: DescribedShape, segments: Sequence[Segment
             return
         yield replace(first, bracket=bracket)
         before = bracket.end
+
+
+def _without_legends(text: str, segments: Sequence[Segment]) -> str:
+    """The text without what names the entries of an axis behind a shape: `[batch, 4, 3] (N, CA, C, CB)`; "" if none."""
+    plain = text
+    for one, other in itertools.pairwise(segments):
+        ends, begins = one.shapes[-1], other.shapes[0]
+        is_beside = len(one.shapes) == len(other.shapes) == 1 and not text[ends.end : begins.start].strip(" `'\"")
+        dims = begins.spec.dims
+        is_named = len(dims) > 1 and all(isinstance(dim, NamedDim) for dim in dims) and not is_marked(other)
+        if is_beside and is_named and FixedDim(len(dims)) in ends.spec.dims:
+            plain = f"{plain[: begins.start]}{' ' * (begins.end - begins.start)}{plain[begins.end :]}"
+    return plain if plain != text else ""
 
 
 def _without_elements(text: str, segments: Sequence[Segment]) -> list[Segment]:

@@ -29,7 +29,7 @@ from shapecheck.claims.signature_lines import ARROW, read_signature
 from shapecheck.claims.unmarked_shapes import admits_number, takes_no_array
 from shapecheck.claims.value_hints import MAY_LIST_TEXTS, MAY_SAY_TYPE, texts_of, type_of
 from shapecheck.model import Claim, DocstringHint, Selector, Span, entry_selector
-from shapecheck.shapes import Spec, parse_spec, print_spec
+from shapecheck.shapes import AnyDims, Spec, parse_spec, print_spec
 from shapecheck.syntax.scopes import (
     Function,
     Tables,
@@ -69,6 +69,8 @@ class _Description:
 
 
 _IS_SHAPE = re.compile(r"(?:^|_)shapes?$", re.IGNORECASE)
+# "input_name: The name of the input to use, of shape [features]" is a text.
+_IS_OF_NAME = re.compile(r"[\s:]*(?:the\s+)?names?\s+(?:of|to|for|under|that|by)\b", re.IGNORECASE)
 _GIVES = re.compile(r"\s*(?:[Rr]eturns?|Gets?|Gives?)[\s:]\s*")
 _GIVES_THEN = re.compile(r"(?:[.;:,)]\s+(?:and\s+)?(?:Returns?|returns)|\n\s*(?:Returns?|returns))[\s:]\s*")
 _LAST_IS_SHAPE = re.compile(
@@ -295,6 +297,8 @@ class DocstringReader:
             returned=names,
             parameters=self._names(scope, node),
         )
+        # "of shape [...] (as the input)" leaves it to the words behind.
+        shapes = [each for each in shapes if each.bracket.dtype or each.bracket.spec.dims != (AnyDims(),)]
         if is_return and gives_else(text.text, self.tables.scopes[scope].parameters):
             shapes = [replace(each, sure=False) for each in shapes]
         select: tuple[Selector, ...] = ("leaves",) if any(each.leaves for each in shapes) else ()
@@ -316,6 +320,8 @@ class DocstringReader:
                 for key, each in entries:
                     way = (*outer, entry_selector(key))
                     yield self._claim(text, each, owner, f"{name}[{key!r}]", place, way, None)
+                continue
+            if place.kind != "return" and _IS_OF_NAME.match(text.text):
                 continue
             if place.kind != "return" and _IS_SHAPE.search(name):
                 continue  # "full_shape: image shape (n, h, w, c)" tells what is in it

@@ -46,6 +46,8 @@ _MAKES = re.compile(
 )
 # "Converts the logits (b, n) to joint logits (b, n, n)": what it makes may be called as what it takes.
 _TO = re.compile(r"\b(?:in)?to\s+(?:(?:the|an?)\s+)?(?:[\w-]+\s+){0,3}$")
+# "Rearranges images (n, c, h, w) into a grid in a single image (c, h, w)" makes one, whatever it is called.
+_INTO_ONE = re.compile(r"\binto\s+(?:[\w-]+\s+){0,6}$", re.IGNORECASE)
 # "Evaluate the field at the times `t` of shape (b,)": that is there before anything is made.
 _GIVEN = re.compile(r"\b(?:at|given|using|under|by|for)\s+(?:(?:the|an?|some)\s+)?(?:[a-z-]+\s+){0,2}[`'\"*]*$")
 # "Ensure that points have shape (n, 3)": then they have it afterwards, and who calls may give others.
@@ -68,8 +70,10 @@ def named_shapes(text: str, names: Container[str], known: Container[str]) -> Ite
         directly = (
             _DIRECTLY.search(text[: segment.shapes[0].start]) if not is_marked(segment) and not subjects else None
         )
-        if directly is not None and directly["names"] in named and _TO.search(text[: directly.start("names")]):
-            continue
+        if directly is not None:
+            before = text[: directly.start("names")]
+            if _INTO_ONE.search(before) or (directly["names"] in named and _TO.search(before)):
+                continue
         if directly is not None and not any(each in names or _IS_CLASS.match(each) for each in segment.names):
             subjects = _NAME.findall(_AND.sub(",", directly["names"]))
         named.update(subjects)

@@ -29,7 +29,7 @@ def plan(file: Path, module: Module, config: Config, text: bytes | None = None) 
             name = ".".join(file.absolute().relative_to(folder).with_suffix("").parts).removesuffix(".__init__")
     described = tuple(
         _parameter_spec(claim, module.sites[s].scope, module.sites[s].name)
-        for claim in module.claims
+        for claim in sorted(module.claims, key=lambda claim: not claim.sure)  # the first one of a parameter counts
         if claim.notation != "annotation" and claim.select in ((), ("leaves",))
         for s in claim.sites[:1]
         if module.sites[s].kind in ("param", "field")

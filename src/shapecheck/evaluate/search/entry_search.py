@@ -348,6 +348,9 @@ class EntrySearch:
             if self._accuses:
                 again = (*self._further.with_values(found.failed), *self._along_paths(found.failed))
             return tuple(self._result(outcome) for outcome in (found.failed[0], *again))
+        other = self._as_at_times(found)
+        if other.ok:
+            return tuple(self._result(outcome) for outcome in other.ok)
         made = self._as_made(found, AS_FILE_MAKES)
         if made.ok:
             return tuple(self._result(outcome) for outcome in made.ok)
@@ -365,6 +368,23 @@ class EntrySearch:
         if deepest.failure is not None and deepest.failure.kind == "shape":
             deepest = dataclasses.replace(deepest, failure=dataclasses.replace(deepest.failure, kind="other"))
         return (self._result(deepest),)
+
+    def _as_at_times(self, found: SearchResult) -> SearchResult:
+        """What evaluates where arguments have the shapes that they are said to have under some condition.
+
+        "Labels of shape [b, m]. If `one_hot`, then [b, m, c]": with that flag only the second is meant.
+        """
+        first = found.failed[0]
+        for choices in self._call_spec.at_times:
+            trial = dataclasses.replace(first.trial, choices=(*first.trial.choices, *choices), variant=0)
+            with self.attempts.apart(self._call_spec.attempts, self._call_spec.seconds):
+                try:
+                    other = self._try(dataclasses.replace(trial, substitution=INDEPENDENT))
+                except CannotSynthesiseError:
+                    continue
+            if other.ok:
+                return other
+        return SearchResult()
 
     def _as_made(self, found: SearchResult, way: str) -> SearchResult:
         """What evaluates where arguments that another method of the model makes, or a function, are as that makes them.

@@ -388,7 +388,8 @@ class CallBuilder:
             defaults=defaults,
             varies=True,
             takes_values=True,
-            alternatives=_alternatives(described.values()),
+            alternatives=_alternatives(described.values(), at_times=False),
+            at_times=_alternatives(described.values(), at_times=True),
         )
 
     def _reached_claims(self, function: Callable[..., object]) -> tuple[frozenset[str], ...]:
@@ -453,12 +454,12 @@ def _of_argument(numbers: Iterable[str], choose: Callable[[str], int], name: str
     return (found, choose(found)) if found is not None else None
 
 
-def _alternatives(described: Collection[ParameterSpec]) -> tuple[Choices, ...]:
+def _alternatives(described: Collection[ParameterSpec], *, at_times: bool) -> tuple[Choices, ...]:
     """The choices of other shapes, for all arguments alike: the second of each that has several, then the third.
 
-    None that an argument has under a condition alone.
+    Those that an argument has under a condition alone are apart.
     """
-    shapes = {each.parameter: [spec for spec in each.others if spec not in each.at_times] for each in described}
+    shapes = {each.parameter: [s for s in each.others if (s in each.at_times) is at_times] for each in described}
     several = {parameter: others for parameter, others in shapes.items() if others}
     return tuple(
         tuple((shape_key(parameter), others[min(index, len(others) - 1)]) for parameter, others in several.items())

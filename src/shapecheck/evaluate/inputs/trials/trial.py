@@ -147,7 +147,8 @@ class CallSpec:
     which explains ties; it is `certain` if no array among them may have several shapes, so that a shape error is one of
     the code; it is not if an annotation `has_union` of some. With `open_ranks`, for some array nobody says how many
     axes it has, or which sizes; `open_names` are those of such sizes. Assumptions that hold for each trial are
-    `lasting`. Of arguments that may have one of several shapes, `alternatives` choose the others.
+    `lasting`. Of arguments that may have one of several shapes, `alternatives` choose the others,
+    and `at_times` those that some have under a condition alone.
     Claims use the integers as sizes that have `defaults`. The project's calls agree on those that are `settled`.
     A model that `infers_inputs` is built for whatever it is given. If it `varies`, another invention has other
     integers. If it `takes_values`, its arrays may have some. The search ends after so many `attempts`, or `seconds`.
@@ -170,6 +171,7 @@ class CallSpec:
     varies: bool = False
     infers_inputs: bool = False
     alternatives: tuple[Choices, ...] = ()
+    at_times: tuple[Choices, ...] = ()
     takes_values: bool = False
     attempts: int = 240
     seconds: float = 20.0
