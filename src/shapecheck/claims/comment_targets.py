@@ -179,7 +179,7 @@ class CommentTargets:
         return CommentTarget(scope=scope, name=name, places=(begin,), statement=placed)
 
     def _left_by_arm(self, placed: PlacedStatement, node: ast.If) -> CommentTarget | None:
-        """What `if x.ndim == 2:  # (b, t) -> (b, t, 1)` describes: what the arm below assigns last, where it is taken."""
+        """What `if x.ndim == 2:  # (b, t) -> (b, t, 1)` describes: what the arm assigns last, where it is taken."""
         last = _last(node.body)
         target = _assignment_target(last) if last is not None else None
         name = dotted_name(target) if target is not None else None

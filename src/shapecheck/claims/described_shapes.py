@@ -151,8 +151,8 @@ def read_shapes(
     if not is_return and _IS_FUNCTION.match(text):
         return []  # what it takes or gives has that shape
     segments = read_comment(text, known, described=True)
-    if plain := _without_legends(text, segments):
-        text, segments = plain, read_comment(plain, known, described=True)
+    if bare := _without_legends(text, segments):
+        text, segments = bare, read_comment(bare, known, described=True)
     marked = [segment for segment in segments if is_marked(segment)]
     if marked:
         if is_return and (in_order := _of_bullets(text, marked, count)):
