@@ -297,8 +297,8 @@ class DocstringReader:
             returned=names,
             parameters=self._names(scope, node),
         )
-        # "of shape [...] (as the input)" leaves it to the words behind.
-        shapes = [each for each in shapes if each.bracket.dtype or each.bracket.spec.dims != (AnyDims(),)]
+        if is_return:  # "of shape [...] (as the input)" leaves it to the words behind, and cannot be false
+            shapes = [each for each in shapes if each.bracket.dtype or each.bracket.spec.dims != (AnyDims(),)]
         if is_return and gives_else(text.text, self.tables.scopes[scope].parameters):
             shapes = [replace(each, sure=False) for each in shapes]
         select: tuple[Selector, ...] = ("leaves",) if any(each.leaves for each in shapes) else ()

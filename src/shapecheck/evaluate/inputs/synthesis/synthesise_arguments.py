@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import dataclasses
 import inspect
@@ -32,7 +33,7 @@ from shapecheck.evaluate.inputs.trials.size_assignment import SizeAssignment
 from shapecheck.evaluate.own_errors import suppress_others
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.model import DocstringHint, InferredParameter
-from shapecheck.shapes import NamedDim, SpecError, parse_spec
+from shapecheck.shapes import NamedDim, SpecError, SymbolicDim, parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
 SUPPLIED: Final = object()
@@ -145,6 +146,7 @@ class Synthesis:
         self.integers.items |= {each.name for each in parameters if repeats_items(function, each.name)}
         self._keep_defaults_together(function, parameters, described, given)
         self._tie_integers(function, parameters, {**body, **described}, given, constructing)
+        self._tie_described(function, parameters, described, given, constructing)
         self._tie_default_arrays(function, parameters, given)
         given = {**given, **self._named_holders(function, parameters, given, inner, body)}
         given = {**given, **self._size_holders(function, parameters, given, inner)}
@@ -282,9 +284,13 @@ class Synthesis:
     ) -> None:
         """A parameter that is named as a dim, and is an integer or nothing that anybody describes, is its size."""
         named_else = _described_axes(function, parameters, described)
+        # The arrays of an instance inside of another have names that are no names of the call.
+        inner = _annotated_names(function, parameters) if self.instances.is_building else frozenset()
         for parameter in parameters:
             name = parameter.name
-            dims = [dim for dim in (name, named_else.get(name, "")) if dim in self.assignment.free]
+            dims = [
+                dim for dim in (name, named_else.get(name, "")) if dim in self.assignment.free or dim in inner
+            ]
             if not dims:
                 continue
             kind = self.sources.type_of(function, parameter)
@@ -296,6 +302,32 @@ class Synthesis:
             if type(size) is int:
                 for dim in dims:
                     self.assignment.know(dim, size)
+
+    def _tie_described(
+        self,
+        function: Callable[..., object],
+        parameters: Sequence[inspect.Parameter],
+        described: Mapping[str, ParameterSpec],
+        given: Mapping[str, object],
+        constructing: bool,
+    ) -> None:
+        """A name that an annotation alone has is what the docstring says of that axis: `Nm1`, where it says `N-1`."""
+        by_name = {each.name: each for each in parameters}
+        for name, text in _described_sizes(function, parameters, described).items():
+            if name in self.assignment.known or name in self.assignment.used:
+                continue
+            names = parse_spec(f"({text})").names()
+            for other in names:
+                parameter = by_name.get(other)
+                if parameter is None or other in self.assignment.known or other in self.assignment.free:
+                    continue
+                if self.sources.type_of(function, parameter) is int:
+                    made = self.sources.argument(function, parameter, None, constructing)
+                    size = given.get(other, parameter.default if made is MISSING else made)
+                    if type(size) is int:
+                        self.assignment.know(other, size)
+            if all(other in self.assignment.known or other in self.assignment.free for other in names):
+                self.assignment.tie(name, text)
 
     def _keep_defaults_together(
         self,
@@ -336,6 +368,12 @@ class Synthesis:
                     self.assignment.know(dim.name, size)
 
 
+def _annotated_names(function: Callable[..., object], parameters: Sequence[inspect.Parameter]) -> frozenset[str]:
+    """The names of dims in the annotations of parameters."""
+    annotated = (array_type(annotation_of(function, each.name, each.annotation)) for each in parameters)
+    return frozenset(name for each in annotated if each is not None for name in parse_spec(each.shape).names())
+
+
 def _described_axes(
     function: Callable[..., object],
     parameters: Sequence[inspect.Parameter],
@@ -354,6 +392,28 @@ def _described_axes(
         own, others = parse_spec(annotated.shape).dims, parse_spec(said.spec).dims
         pairs = zip(own, others, strict=True) if len(own) == len(others) else ()
         found.update((b.name, a.name) for a, b in pairs if isinstance(a, NamedDim) and isinstance(b, NamedDim))
+    return found
+
+
+def _described_sizes(
+    function: Callable[..., object],
+    parameters: Sequence[inspect.Parameter],
+    described: Mapping[str, ParameterSpec],
+) -> dict[str, str]:
+    """Names of dims that one annotation has and no other, with the expressions that a docstring has for their axes."""
+    found: dict[str, str] = {}
+    annotated = {each.name: array_type(without_none(function, each)) for each in parameters}
+    names = collections.Counter(
+        name for each in annotated.values() if each is not None for name in set(parse_spec(each.shape).names())
+    )
+    for parameter, said in described.items():
+        array = annotated.get(parameter)
+        if array is None:
+            continue
+        own, others = parse_spec(array.shape).dims, parse_spec(said.spec).dims
+        for one, other in zip(own, others, strict=True) if len(own) == len(others) else ():
+            if isinstance(one, NamedDim) and isinstance(other, SymbolicDim) and names[one.name] == 1:
+                found.setdefault(one.name, str(other))
     return found
 
 

@@ -61,7 +61,9 @@ _LARGER = 64
 _FEW = (9, 11, 13, 10, 7, 14, 21, 22, 33, 39)  # below a limit
 
 
-_SPELLED = re.compile(r"(?P<base>[^\W\d]\w*?)_(?P<sign>minus|plus)_?(?P<number>\d+|one)")
+_SPELLED = re.compile(
+    r"(?P<base>[^\W\d]\w*?)_(?P<sign>minus|plus)_?(?P<number>\d+|one)|(?P<letter>[A-Za-z])(?P<step>[mp])(?P<by>\d)"
+)
 
 
 class Size(Protocol):
@@ -258,6 +260,11 @@ class SizeAssignment:
         self.known[name] = size
         self._given_sizes.add(size)
 
+    def tie(self, name: str, text: str) -> None:
+        """Let a name that is free have the size that an expression over other names has."""
+        self.ties.setdefault(name, text)
+        self.free = tuple(each for each in self.free if each != name)
+
     def may_know(self, name: str) -> bool:
         """Whether a name has a size before the call; an attribute has one that is known."""
         return name.isidentifier() or name in self.known or name.rpartition(".")[2] in self.known
@@ -378,10 +385,12 @@ def _endless(pool: Sequence[int]) -> Iterator[int]:
 
 
 def _spelled_relation(name: str) -> tuple[str, str]:
-    """The other name that a name is spelled after, and how: `steps_minus_1` is `steps-1`; else nothing."""
+    """The other name that a name is spelled after, and how: `steps_minus_1` is `steps-1`, `Nm1` `N-1`; else nothing."""
     found = _SPELLED.fullmatch(name)
     if found is None:
         return "", ""
+    if found["letter"]:
+        return found["letter"], f"{found['letter']}{'-' if found['step'] == 'm' else '+'}{found['by']}"
     number = found["number"] if found["number"].isdigit() else "1"
     return found["base"], f"{found['base']}{'-' if found['sign'] == 'minus' else '+'}{number}"
 
