@@ -131,6 +131,7 @@ class CodeErrors:
             meets_itself(failed[0], self._call_spec.signature)
             or meets_inside(failed[0], self._call_spec.signature)
             or self._follows_open(failed[0])
+            or self._goes_on_for_open(failed[0])
         ):
             return None
         is_error = self._fails_alike(failed[0]) and self._fails_complete(failed[0]) and self._fails_as_any(found)
@@ -228,6 +229,28 @@ class CodeErrors:
             return other is not None and other.ok
         pairs = zip(*(_NUMBERS.findall(each.message) for each in (error.failure, other.failure)), strict=False)
         return any(before != after and before not in sizes.values() for before, after in pairs)
+
+    def _goes_on_for_open(self, error: TrialOutcome) -> bool:
+        """Whether the code comes further where an axis that nobody says anything of has the size that it meets there.
+
+        That it ends behind that line, whatever this axis is, may be the fault of others of which nobody says more.
+        """
+        chosen = dict(error.bound_call.chosen) if error.bound_call is not None else {}
+        met = dict.fromkeys(_NUMBERS.findall(error.failure.message)) if error.failure is not None else {}
+        ties = error.trial.substitution.ties
+        pairs = (
+            (name, number)
+            for name, size in chosen.items()
+            if name in self._call_spec.open_names and size in met and name not in dict(ties)
+            for number in met
+            if number != size and int(number) > 1
+        )
+        for tie in itertools.islice(pairs, MOST_TIES):
+            trial = dataclasses.replace(error.trial, substitution=Substitution((*ties, tie)))
+            other = self._attempts.run_if_possible(trial)
+            if other is not None and (other.ok or _ends_behind(other, error)):
+                return True
+        return False
 
     def _fails_alike(self, error: TrialOutcome) -> bool:
         """Whether the other shapes that arguments may have end in shape errors too."""
