@@ -539,7 +539,8 @@ def _has_another_name(
 def _says_more(module: Module, claim: Claim, each: EvaluationView, mismatch: Mismatch) -> bool:
     """Whether a text only gives a number to an axis of an argument that its annotation calls by a name: `(n, 3)`.
 
-    Both may hold: who calls it with `points: Float[Array, "n d"]` gives three coordinates.
+    Both may hold: who calls it with `points: Float[Array, "n d"]` gives three coordinates. So it is with an integer of
+    the model, whose size and that of d were made up apart.
     """
     value, axis = mismatch.value, mismatch.axis
     annotation = annotation_beside(module, claim, each.evaluation, mismatch)
@@ -549,7 +550,11 @@ def _says_more(module: Module, claim: Claim, each: EvaluationView, mismatch: Mis
     places = [place_of_axis(spec, axis, len(value.shape)) for spec in (said, annotated)]
     if places[0] is None or places[1] is None:
         return False
-    return isinstance(said.dims[places[0]], FixedDim) and isinstance(annotated.dims[places[1]], NamedDim | AnyDim)
+    dim, other = said.dims[places[0]], annotated.dims[places[1]]
+    integers = {each.name for each in mismatch.bound if each.line is None}
+    names = Spec((dim,)).names()
+    is_number = isinstance(dim, FixedDim) or (bool(names) and integers.issuperset(names))
+    return is_number and dim != other and isinstance(other, NamedDim | AnyDim)
 
 
 def _is_of_own_variables(claim: Claim, shown: Sequence[tuple[EvaluationView, Mismatch]]) -> bool:

@@ -357,7 +357,7 @@ def _to_size(name: str, size: int, signature: CallSignature, sizes: Sizes) -> As
         return Assumption("tie", name, shown, "alias")
     if not named and name in _variables_of_makers(signature.function):
         return Assumption("tie", name, shown, "written")
-    if named and all("[" in each for each in named) and not is_extent(name):
+    if named and all("[" in each for each in named) and is_of_models(name):
         return Assumption("tie", name, shown, "alias")  # no claim could name one of a list of integers
     is_feature = name in signature.features() or signature.is_variadic_feature(name)
     is_alias = is_feature and not list(_standing_beside(name, size, signature, sizes))
