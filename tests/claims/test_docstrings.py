@@ -491,8 +491,16 @@ DESCRIPTIONS = {
     # under a condition it is another
     "labels of shape [b, m]. If `one_hot`, then it is [b, m, c].": ["[b m]", "[b m c]"],
     "labels of shape [b, m]. If `one_hot`, the classes are in [b, m, c].": ["[b m]"],
+    "labels of shape [b, m]. If one_hot then [b, m, c].": ["[b m]", "[b m c]"],
     "nodes of shape (n,) for the closed ends, (m,) for the open ones": ["[n]", "[m]"],
     "nodes of shape (n,) for each of the ends, then their weights (m,)": ["[n]"],
+    # what the entries of an axis are, one bracket that closes too much, and the name of something
+    "atoms [b, n, 4, 3] (n, ca, c, cb).": ["[b n 4 3]"],
+    "atoms [b, n, 3] (x, y, z).": ["[b n 3]"],
+    "atoms [b, n, 3] (x, y).": [],
+    "array of shape (n * a * b), c, h // a, w // b).": [],
+    "pixels (an array of shape (b, t), in metres).": ["[b t]"],
+    "The name of the stream to use, of shape [b, t].": [],
     # what a function takes, or what is taken from one
     "A function that moves `r` by `dr`. Both should be arrays of shape `[n, d]`.": [],
     "Optional callable, of arrays of shape `[n, d]`.": [],
@@ -546,6 +554,12 @@ def test_what_is_returned_in_a_container_is_not_guessed(described, description):
 
 def test_generators_return_nothing_that_can_be_seen(described):
     assert described('def f():\n    """F.\n\n    Returns:\n        of shape (b,)\n    """\n    yield 1\n') == []
+
+
+def test_dots_alone_say_nothing_of_a_result(described):
+    assert (
+        described('def f(x):\n    """F.\n\n    Returns:\n        array of shape [...], as the input\n    """\n') == []
+    )
 
 
 def test_spans_and_certainty(read):

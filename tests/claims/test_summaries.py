@@ -16,6 +16,7 @@ SOURCE = 'def f(x, mask, n_node):\n    """{}"""\n    return g(x)\n'
         ("Continue it by n steps; the result is [B, n_steps].", ["the returned value: B n_steps"]),
         ("Two views of it. The output has shape (B, H, W).", ["the returned value: B H W"]),
         ("Evaluate all.\n\n    mask is (P, S); the result is (P, E).\n    ", ["mask: P S", "the returned value: P E"]),
+        ("Rearrange x (n, c, h, w) into a grid in one x (c, n * h, w).", ["x: n c h w"]),
         # what is taken, or listed, or only cited
         ("The norms of the rows of x, (n, d).", []),
         ("Move it by the vector, (dx, dy).", []),

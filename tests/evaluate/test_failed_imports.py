@@ -261,6 +261,39 @@ def test_tests_and_conftest_files_are_imported_without_what_is_absent(mode: str,
     }
 
 
+def test_what_has_another_name_today_is_taken_by_that_and_told(tmp_path: Path) -> None:
+    """Also where a function uses it, and in a package whose modules import each other."""
+    package = tmp_path / "old"
+    package.mkdir()
+    (package / "__init__.py").write_text("from . import model\n")
+    (package / "helper.py").write_text(
+        "import jax\n\ndef halve(tree):\n    return jax.tree_map(lambda a: a / 2, tree)\n"
+    )
+    (package / "model.py").write_text(
+        "import jax\nimport numpy as np\nfrom jax import numpy as jnp\nfrom jax.config import config\n"
+        "from jaxtyping import Array, Float\nfrom . import helper\n\n"
+        "config.update('jax_enable_x64', False)\n\n"
+        'def f(x: Float[Array, "n d"], scale=1, key: "jax.random.KeyArray | None" = None) -> Float[Array, "n d"]:\n'
+        "    def inner(a, key: jax.random.KeyArray):\n        return a * np.int(scale)\n\n"
+        "    (y,) = jax.tree_leaves([inner(x, key)])\n    return y\n\n"
+        'def g(x: Float[Array, "n d"]) -> Float[Array, "n"]:\n    return jnp.product(x, axis=0)\n'
+    )
+    with contextlib.chdir(tmp_path):
+        report = check([package], load([package]))
+    told = {each.message for each in report.findings if each.code == "SC303"}
+    assert [each.span.line for each in report.findings if each.severity == "error"] == [17]
+    assert report.summary.verified == 3
+    jax_names = {"jax.config.config": "jax.config", "jax.random.KeyArray": "jax.Array"}
+    jax_names |= {"jax.tree_leaves": "jax.tree_util.tree_leaves", "jax.numpy.product": "jax.numpy.prod"}
+    assert told == {
+        *(
+            f"import of {n} failed: it is not in this version of jax; {m} was taken in its place"
+            for n, m in jax_names.items()
+        ),
+        "import of numpy.int failed: it is not in this version of numpy; int was taken in its place",
+    }
+
+
 def test_the_missing_dependency_of_an_installed_package_is_named(tmp_path: Path) -> None:
     """And a name that the failing line does not use is kept, though methods of the class on that line use it."""
     installed = tmp_path / "site-packages" / "installed"

@@ -346,7 +346,8 @@ class EntryPhase:
     def _note_absent(self, plan: ModulePlan, absent: Sequence[AbsentImport]) -> None:
         if plan.path not in self.loaded:
             for name, each in {each.name: each for each in reversed(absent)}.items():
-                reason = f"it {each.why}; what needs it was not evaluated"
+                end = f"{each.instead} was taken in its place" if each.instead else "what needs it was not evaluated"
+                reason = f"it {each.why}; {end}"
                 self.conduct.result.troubles.append(Trouble("SC303", plan.path, each.line, name, reason, partial=True))
 
     def _note_unloaded(self, plan: ModulePlan, code: str, reason: str, line: int = 1) -> None:

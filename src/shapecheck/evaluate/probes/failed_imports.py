@@ -26,6 +26,7 @@ from types import ModuleType
 from typing import Final
 
 from shapecheck.evaluate.own_errors import RefusalError, raise_own
+from shapecheck.evaluate.probes.renamed_names import find_renamed, uses_of_renamed
 from shapecheck.worker.messages.entry_messages import AbsentImport
 
 IMPORTER: Final = "__shapecheck_imports__"
@@ -50,6 +51,7 @@ class FailedImports:
         self._useless: dict[str, dict[tuple[int, str], str]] = {}  # why what was imported there fails when it is used
         self._found: dict[str, dict[tuple[int, str], AbsentImport]] = {}
         self._gone: dict[str, set[tuple[str, str]]] = {}  # by file: expressions for packages, and what these lack
+        self._uses: dict[str, dict[tuple[str, str], int]] = {}  # the same, where the name may have been changed
         self._uninstalled: set[str] = set()
 
     def concern(self, file: str) -> bool:
@@ -134,15 +136,21 @@ class FailedImports:
     def replace_in(self, tree: ast.Module, file: str) -> ast.Module:
         """The tree of a file with the statements that failed replaced."""
         lines = self.lines_in(file)
+        self._note_renamed(tree, os.path.realpath(file))
         gone = self._gone.get(os.path.realpath(file), set())
         tree = _Replacement(lines).replace(tree) if lines else tree
         return _WithoutAttributes(gone).replace(tree) if gone else tree
 
+    def _note_renamed(self, tree: ast.Module, file: str) -> None:
+        """Look at each attribute that may be of a package that has renamed it: functions take it when they run."""
+        uses = {(ast.unparse(node.value), node.attr): node.lineno for node in uses_of_renamed(tree)}
+        if uses:
+            self._uses[file] = uses
+            self._gone.setdefault(file, set()).update(uses)
+
     def serve(self, module: ModuleType, file: str) -> None:
-        """Give a module what its replaced statements call."""
+        """Give a module what its replaced statements call; whether it has some, nobody knows before it is read."""
         file = os.path.realpath(file)
-        if not self.concern(file):
-            return
         self._found[file] = {}
 
         def bind(line: int, name: str, part: str, is_alias: bool) -> object:
@@ -158,9 +166,19 @@ class FailedImports:
         """The files (resolved) that did not find all that they import."""
         return (file for file, found in sorted(self._found.items()) if found)
 
-    def absent_from(self, file: str) -> tuple[AbsentImport, ...]:
-        """What the statements of a file did not find, when it was imported without."""
-        return tuple(self._found.get(file, {}).values())
+    def absent_from(self, file: str, module: ModuleType | None = None) -> tuple[AbsentImport, ...]:
+        """What the statements of a file did not find, when it was imported without.
+
+        And the names that its functions use which are others today, as far as they lead from the `module`'s own.
+        """
+        found = dict(self._found.get(file, {}))
+        for (text, attribute), line in self._uses.get(file, {}).items():
+            package = _module_called(text, module) if module is not None else None
+            renamed = find_renamed(f"{package.__name__}.{attribute}") if package is not None else None
+            if package is not None and renamed is not None and not hasattr(package, attribute):
+                absent = _renamed_import(line, package.__name__, attribute, renamed[0])
+                found.setdefault((line, absent.name), absent)
+        return tuple(found.values())
 
     def _bind(self, module: ModuleType, file: str, line: int, wanted: _ImportedName) -> object:
         """What a replaced statement binds: that which it names, where it is there, and else a stand-in."""
@@ -173,13 +191,18 @@ class FailedImports:
             return _import_part(wanted, module.__spec__.parent if module.__spec__ is not None else None)
         except Exception as error:
             raise_own(error)
+            renamed = find_renamed(whole) if part or wanted.is_alias else None
+            if renamed is not None:
+                package, _, attribute = whole.rpartition(".")
+                self._found[file][line, whole] = _renamed_import(line, package, attribute, renamed[0])
+                return renamed[1]
             why = _why(error, whole)
             top = whole.lstrip(".") if name.startswith(".") else whole.partition(".")[0]
             named = top if isinstance(error, ModuleNotFoundError) and error.name == top else whole
             self._found[file][line, named] = AbsentImport(line=line, name=named, why=why)
             bound = whole if part or wanted.is_alias else top
-            if bound != whole and (package := _package_alone(top)) is not None:
-                return package
+            if bound != whole and (alone := _package_alone(top)) is not None:
+                return alone
             return StandIn(bound.lstrip("."), why, self._is_importing)
 
     def _attribute(self, file: str, line: int, package: object, name: str) -> object:
@@ -191,6 +214,10 @@ class FailedImports:
                 raise
             said = str(error)
         whole, why = f"{package.__name__}.{name}", f"is not in this version of {package.__name__.partition('.')[0]}"
+        renamed = find_renamed(whole)
+        if renamed is not None:
+            self._found[file].setdefault((line, whole), _renamed_import(line, package.__name__, name, renamed[0]))
+            return renamed[1]
         if not _IS_PLAIN.search(said) and said:  # JAX tells what to write in its place
             why = f"{why} ({said.splitlines()[0].rstrip('.')})"
         self._found[file].setdefault((line, whole), AbsentImport(line=line, name=whole, why=why))
@@ -256,6 +283,19 @@ def _names_on(file: str, line: int, only: int | None) -> frozenset[str]:
             names = (each for each in ast.walk(node) if isinstance(each, ast.Name))
             return frozenset(each.id for each in names if only in (None, each.lineno))
     return frozenset()
+
+
+def _renamed_import(line: int, package: str, attribute: str, instead: str) -> AbsentImport:
+    why = f"is not in this version of {package.partition('.')[0]}"
+    return AbsentImport(line=line, name=f"{package}.{attribute}", why=why, instead=instead)
+
+
+def _module_called(text: str, module: ModuleType) -> ModuleType | None:
+    """The module that a dotted name leads to from a module's own variables, if it does."""
+    found: object = module
+    for part in text.split("."):
+        found = vars(found).get(part) if isinstance(found, ModuleType) else None
+    return found if isinstance(found, ModuleType) else None
 
 
 def _import_part(wanted: _ImportedName, package: str | None) -> object:

@@ -156,12 +156,13 @@ class PlanImporter(importlib.abc.MetaPathFinder):
 
     def absent_from(self, plan: ModulePlan) -> tuple[AbsentImport, ...]:
         """What was imported without by the module of `plan`."""
-        return self.failed_imports.absent_from(plan.file)
+        return self.failed_imports.absent_from(plan.file, self.loaded.get(plan.file))
 
     def problems_of_tests(self) -> Iterator[str]:
         """What files of tests were imported without, each name once a file."""
         for file in filter(self.is_test, self.failed_imports.files()):
-            for name, each in {each.name: each for each in self.failed_imports.absent_from(file)}.items():
+            absent = (each for each in self.failed_imports.absent_from(file) if not each.instead)
+            for name, each in {each.name: each for each in absent}.items():
                 yield f"{self.shown_path(file)}: it needs {name}, which {each.why}; what needs it was not evaluated"
 
     def _load(self, plan: ModulePlan) -> ModuleType:

@@ -248,7 +248,7 @@ class CodeErrors:
         for tie in itertools.islice(pairs, MOST_TIES):
             trial = dataclasses.replace(error.trial, substitution=Substitution((*ties, tie)))
             other = self._attempts.run_if_possible(trial)
-            if other is not None and (other.ok or _ends_behind(other, error)):
+            if other is not None and (other.ok or self._sizes.is_further(other, error)):
                 return True
         return False
 

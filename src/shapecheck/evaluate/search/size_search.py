@@ -244,7 +244,7 @@ class SizeSearch:
         if not ties:
             return deepest
         found = self._attempts.run(dataclasses.replace(deepest.trial, substitution=Substitution(ties)))
-        return found if found.ok or self._is_further(found, deepest) else deepest
+        return found if found.ok or self.is_further(found, deepest) else deepest
 
     @staticmethod
     def _field_ties(outcome: TrialOutcome) -> tuple[Tie, ...]:
@@ -270,7 +270,7 @@ class SizeSearch:
                 if self._ends(found):
                     return found
                 if self._attempts.is_exhausted():
-                    return found if not found.ok and self._is_further(found, outcome) else outcome
+                    return found if not found.ok and self.is_further(found, outcome) else outcome
                 if found.ok:  # by a number that happened to be twice another
                     number = as_number(tie, outcome)
                     if number is not None and admits(number, outcome):
@@ -278,7 +278,7 @@ class SizeSearch:
                         if self._ends(alone):
                             return alone
                     continue
-                if self._is_further(found, outcome):
+                if self.is_further(found, outcome):
                     outcome = found
                     break
             else:
@@ -302,7 +302,7 @@ class SizeSearch:
                 if self._attempts.is_exhausted():
                     return outcome
                 found = self.with_tie(outcome.trial, tie)
-                if found.ok or self._is_further(found, outcome):
+                if found.ok or self.is_further(found, outcome):
                     further = found
                     break
             if further is None or further.ok:
@@ -314,7 +314,7 @@ class SizeSearch:
         """The run with sizes as functions that are called say of their arguments, if it comes as far with these."""
         for _ in range(MOST_TIES):
             found = (self.with_tie(outcome.trial, tie) for tie in self._related_ties(outcome))
-            as_far = next((each for each in found if each.ok or self._is_further(each, outcome)), None)
+            as_far = next((each for each in found if each.ok or self.is_further(each, outcome)), None)
             if as_far is None or self._attempts.is_exhausted():
                 break
             outcome = as_far
@@ -411,7 +411,7 @@ class SizeSearch:
         return any(self._attempts.run(dataclasses.replace(found.trial, variant=each)).ok for each in others)
 
     @staticmethod
-    def _is_further(found: TrialOutcome, before: TrialOutcome) -> bool:
+    def is_further(found: TrialOutcome, before: TrialOutcome) -> bool:
         """Whether a tie leads further: to more values, later code, or other axes that do not fit there.
 
         What a line calls comes later than the line.

@@ -12,11 +12,15 @@ from shapecheck.worker.messages.protocol import RequestFor
 
 @dataclass(frozen=True, kw_only=True)
 class AbsentImport:
-    """What an import statement did not find, as the statement has it, on which line, and why."""
+    """What an import statement did not find, as the statement has it, on which line, and why.
+
+    What only has another name today is taken by that `instead`.
+    """
 
     line: int
     name: str
     why: str
+    instead: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

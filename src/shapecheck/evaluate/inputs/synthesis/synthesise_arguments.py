@@ -288,9 +288,7 @@ class Synthesis:
         inner = _annotated_names(function, parameters) if self.instances.is_building else frozenset()
         for parameter in parameters:
             name = parameter.name
-            dims = [
-                dim for dim in (name, named_else.get(name, "")) if dim in self.assignment.free or dim in inner
-            ]
+            dims = [dim for dim in (name, named_else.get(name, "")) if dim in self.assignment.free or dim in inner]
             if not dims:
                 continue
             kind = self.sources.type_of(function, parameter)
