@@ -34,6 +34,17 @@ TRAILING = {
         """,
         ["[b t]: x before 3", "[t]: mask before 5", "[b t]: y after 6", "[b t*d]: x after 9"],
     ),
+    "what a call gives that takes the list in front of it": (
+        """
+        y = jnp.hstack(
+            [
+                a,
+                b,
+            ]  # (n, 5)
+        )
+        """,
+        ["[n 5]: value jnp.hstack( [ a, b, ] ) | value [ a, b, ]"],
+    ),
     "also the operand that an axis of one is written for": (
         """
         p = e - h[..., :, None]  # (b, h, 1)

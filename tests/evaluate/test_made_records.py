@@ -114,6 +114,44 @@ class Patches(eqx.Module):
     def __call__(self, x: Float[Array, "_ _ _"]) -> Float[Array, "q h w"]:  ~unreached
         return self.proj(x) + self.places  ~SC302
 """,
+    # what `vmap` decorates may be described as its callers see it, or one example at a time
+    "mapped.py": """
+@jax.vmap
+def gather(x, idx):
+    '''Args:
+        x: of shape [batch, n, d].
+        idx: indices of shape [batch, m], int32.
+
+    Returns:
+        of shape [batch, m, d].
+    '''
+    return x[idx]
+
+@jax.jit
+@jax.vmap
+def one(x, w):
+    '''Args:
+        x: of shape (n, d).
+        w: of shape (d, m).
+
+    Returns:
+        of shape (n, m).
+    '''
+    y = x @ w  # (n, m)
+    z = y.T  # (n, m)  ~SC201
+    return y
+
+@jax.vmap
+def wrong(x, idx):
+    '''Args:
+        x: of shape [batch, n, d].
+        idx: indices of shape [batch, m], int32.
+
+    Returns:
+        of shape [batch, d, m].  ~SC207
+    '''
+    return x[idx]
+""",
     # an integer of the model that a comment names is no denial of what the annotation leaves open
     "integers.py": """
 class Encoder(eqx.Module):

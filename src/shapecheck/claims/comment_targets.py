@@ -580,11 +580,17 @@ def _opened_expression(owner: Inside, opened: ast.expr, line: int) -> ast.expr:
 
 
 def _readings_behind(owner: Inside, line: int) -> Iterator[ast.expr]:
-    """Of `- b  # (k,)` in a long sum: the operand, or what the sum has come to on that line, or the whole sum."""
+    """Of `- b  # (k,)` in a long sum: the operand, or what the sum has come to on that line, or the whole sum.
+
+    Behind a list that a call takes, what the call gives: `jnp.hstack([` above, and `]  # (n, d)` below.
+    """
     if not owner.before:
         yield from owner.after[:1]  # behind `key=`
         return
     ended = whole = owner.before[-1]
+    around = owner.enclosing[-1] if owner.enclosing else None
+    if isinstance(ended, ast.List | ast.Tuple) and isinstance(around, ast.Call) and ended in around.args:
+        yield around
     operands = [operand for operand in _last_operands(ended) if operand.end_lineno == line]
     yield from sorted(operands, key=lambda operand: operand.lineno != line)
     yield ended

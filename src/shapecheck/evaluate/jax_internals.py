@@ -17,7 +17,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
-from types import FrameType, FunctionType, ModuleType
+from types import CellType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -70,6 +70,7 @@ _BY_FUNCTION = {each.function: each for each in TRANSFORMS}
 _TRACING = "_src/interpreters/partial_eval.py"
 _JITTING = "_src/pjit.py"
 _CALLING_BACK = "_src/callback.py"  # JAX's own side of a callback: it, too, runs Python
+_MAPPED = "vmap_f"
 _PRIVATE = "jax._src."
 CALLBACK_LOGGER = "jax._src.callback"
 """Where JAX logs what a callback on the host raises."""
@@ -297,6 +298,24 @@ def is_jit_wrapper(value: object, *, is_method: bool) -> bool:
     Not a method under `jax.jit` itself: what `self` holds may be static there.
     """
     return type(value).__name__ == "PjitFunction" and not is_method
+
+
+def is_mapped(function: object) -> bool:
+    """Whether a function is what `jax.vmap` makes of one, perhaps with other transformations around it."""
+    while function is not None:
+        # What shortens tracebacks stands around it, and is said to wrap what is mapped.
+        inside = (_content(cell) for cell in getattr(function, "__closure__", None) or ())
+        if any(getattr(getattr(each, "__code__", None), "co_name", "") == _MAPPED for each in (function, *inside)):
+            return True
+        function = getattr(function, "__wrapped__", None)
+    return False
+
+
+def _content(cell: CellType) -> object:
+    try:
+        return cell.cell_contents
+    except ValueError:  # of a name that has no value yet
+        return None
 
 
 @contextlib.contextmanager

@@ -14,6 +14,8 @@ from typing import Final, Literal
 AssumptionKind = Literal["tie", "size", "sizes", "rank", "dtype", "value", "follows", "part", "callee"]
 Provenance = Literal["given", "written", "namesake", "alias", "invented"]
 
+AS_MAPPED: Final = "mapped, as the function is decorated"
+"""How a function that `vmap` decorates was called, where its claims may be of what its callers give."""
 AS_CLAIMED: Final = "as claims say"
 """How the value of an argument ends that claims describe, by what is computed of it."""
 MADE_FUNCTION: Final = "a function that"

@@ -27,6 +27,7 @@ from shapecheck.shapes import evaluate as evaluate_expression
 from shapecheck.verdicts.call_bindings import CallReader
 from shapecheck.verdicts.claim_outcome import BoundSize, ClaimOutcomes, Mismatch, size_at_fault
 from shapecheck.verdicts.comment_verdicts import read_call
+from shapecheck.verdicts.mapped_calls import as_callers_have_it
 from shapecheck.verdicts.numeric_samples import Samples
 from shapecheck.verdicts.rank_only import rank_only_names
 from shapecheck.verdicts.select_arrays import OTHER_MEMBER
@@ -112,7 +113,8 @@ def _read_results(modules: Mapping[str, Module], evaluation: Evaluation, samples
         (a.kind, a.provenance) == ("rank", "invented") or a.value.endswith(AS_CLAIMED) for a in evaluation.assumptions
     )
     open_sizes = _open_sizes(evaluation, modules)
-    for call in evaluation.calls:
+    for each in evaluation.calls:
+        call = as_callers_have_it(modules[each.path], each, evaluation)
         reader = CallReader(modules[call.path], call, samples, _outer(readers, call))
         readers[call.number] = reader
         if not evaluation.refused:

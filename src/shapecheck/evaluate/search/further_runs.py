@@ -15,6 +15,7 @@ from shapecheck.evaluate.inputs.synthesis.made_integers import EVEN, ODD
 from shapecheck.evaluate.inputs.synthesis.real_values import VALUES
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import INVENTIONS, CannotSynthesiseError
 from shapecheck.evaluate.inputs.trials.choices import (
+    AS_DECORATED,
     AS_FILE_MAKES,
     LENGTH,
     OTHER_LENGTHS,
@@ -190,6 +191,14 @@ class FurtherRuns:
                 else None
             )
         return (*found.ok, *([again] if again is not None and again.ok else []))
+
+    def as_decorated(self, first: TrialOutcome) -> tuple[TrialOutcome, ...]:
+        """The run of a function as `vmap` decorates it, with what its callers give: its claims may be of that."""
+        if not self._call_spec.is_mapped or self._attempts.is_exhausted():
+            return ()
+        trial = dataclasses.replace(first.trial, choices=(*first.trial.choices, AS_DECORATED))
+        outcome = self._attempts.run_if_possible(trial)
+        return (outcome,) if outcome is not None and outcome.ok else ()
 
     def as_settled(self, first: TrialOutcome) -> tuple[TrialOutcome, ...]:
         """The run where a constructor gets the integers that all the project's calls give it.

@@ -70,6 +70,7 @@ from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthes
 from shapecheck.evaluate.inputs.trials import abstract_call
 from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall
 from shapecheck.evaluate.inputs.trials.choices import (
+    AS_DECORATED,
     ArgumentChoices,
     Choices,
     Options,
@@ -81,6 +82,7 @@ from shapecheck.evaluate.inputs.trials.later_variables import with_given
 from shapecheck.evaluate.inputs.trials.size_assignment import SizeAssignment
 from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec, CallSignature
 from shapecheck.evaluate.inputs.trials.trial import Apart, BoundCall, CallSpec, Trial
+from shapecheck.evaluate.jax_internals import is_mapped
 from shapecheck.evaluate.probes.attribute_access import unwrap
 from shapecheck.evaluate.probes.decided_conditions import decided_conditions
 from shapecheck.evaluate.probes.describe_value import is_array
@@ -141,9 +143,24 @@ class CallBuilder:
     def function(
         self, function: Callable[..., object], given: Mapping[str, object] = types.MappingProxyType({})
     ) -> CallSpec:
-        """Call a plain function (or static method) alone, with what is `given`."""
-        function = _readable(function)
-        return self._call(function, self.invoke_function(function), statics=given)
+        """Call a plain function (or static method) alone, with what is `given`.
+
+        Of one that `vmap` decorates the claims may be of one example, as annotations are, or of what its callers give.
+        """
+        inner = _readable(function)
+        call_spec = self._call(inner, self.invoke_function(inner), statics=given)
+        if not is_mapped(function) or written_specs(inner, {}):
+            return call_spec
+        whole = self._call(inner, self.invoke_function(function), statics=given)
+
+        def prepare(trial: Trial) -> BoundCall:
+            left = tuple(each for each in trial.choices if each != AS_DECORATED)
+            if left == trial.choices:
+                return call_spec.prepare(trial)
+            return whole.prepare(replace(trial, choices=left))
+
+        at_times = (*call_spec.at_times, (AS_DECORATED,))
+        return replace(call_spec, prepare=prepare, at_times=at_times, is_mapped=True)
 
     def returned_function(
         self,

@@ -14,7 +14,7 @@ from typing import Final, Literal, Protocol, TypeVar
 
 from shapecheck.evaluate.inputs.facts.body_shapes import axis_name
 from shapecheck.model import Assumption
-from shapecheck.model.assumption import A_MULTIPLE, SEVERAL, AssumptionKind
+from shapecheck.model.assumption import A_MULTIPLE, AS_MAPPED, SEVERAL, AssumptionKind
 
 Choices = tuple[tuple[str, str], ...]
 """Arguments, by place and kind, and what was chosen for each: `("self.logits value", "given")`."""
@@ -28,6 +28,8 @@ OTHERWISE: Final = "otherwise"
 OTHER_SIZE: Final = "another size"
 OWN_SIZES: Final = ("each instance and call sizes", "its own sizes")
 """The choice that each instance of a class, and each call of a function, has sizes of its own for the same names."""
+AS_DECORATED: Final = ("the call value", AS_MAPPED)
+"""The choice that a function is called as `vmap` decorates it, with what its callers give."""
 LENGTH: Final = 2
 OTHER_LENGTHS: Final = (1, 3)
 """How long a sequence is that is made up, and how long it may as well be."""

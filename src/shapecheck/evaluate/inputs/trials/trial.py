@@ -152,7 +152,8 @@ class CallSpec:
     Claims use the integers as sizes that have `defaults`. The project's calls agree on those that are `settled`.
     A model that `infers_inputs` is built for whatever it is given. If it `varies`, another invention has other
     integers. If it `takes_values`, its arrays may have some. The search ends after so many `attempts`, or `seconds`.
-    The first arguments are so many `parameters` of a model, which its factory made.
+    The first arguments are so many `parameters` of a model, which its factory made. One that `is_mapped` may be called
+    with what the callers of its decorator give, too.
     """
 
     prepare: Callable[[Trial], BoundCall]
@@ -172,6 +173,7 @@ class CallSpec:
     infers_inputs: bool = False
     alternatives: tuple[Choices, ...] = ()
     at_times: tuple[Choices, ...] = ()
+    is_mapped: bool = False
     takes_values: bool = False
     attempts: int = 240
     seconds: float = 20.0
