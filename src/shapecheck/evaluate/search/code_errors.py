@@ -19,7 +19,7 @@ from shapecheck.evaluate.inputs.trials.choices import (
     is_value_key,
     one_key,
 )
-from shapecheck.evaluate.inputs.trials.size_assignment import DIVISIBLE, DIVISIBLE_TOO, SQUARES, Substitution
+from shapecheck.evaluate.inputs.trials.size_assignment import DIVISIBLE, DIVISIBLE_TOO, SQUARES, UNNAMED, Substitution
 from shapecheck.evaluate.inputs.trials.ties import Tie
 from shapecheck.evaluate.inputs.trials.trial import CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
@@ -433,7 +433,9 @@ class CodeErrors:
         if not failed:
             return ()
         further = self._sizes.under_any_tie(SearchResult(failed=(failed[0],)))
-        if (further.tied and further.requires is None) or self._attempts.is_exhausted():
+        # That an axis of `...` may have the size of another one by chance excuses nothing.
+        by_chance = all(name in UNNAMED for each in further.tied for name, _ in each.trial.substitution.ties)
+        if (further.tied and further.requires is None and not by_chance) or self._attempts.is_exhausted():
             return ()
         requires = f"{' and '.join(self._call_spec.signature.variadics())} has no axes"
         if further.requires is not None:

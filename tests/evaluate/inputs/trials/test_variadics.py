@@ -258,6 +258,28 @@ def picked_last(values, order):
     '''
     return jnp.squeeze(jnp.take_along_axis(values, order[..., None], axis=-1), axis=-1)
 """,
+    # an annotated result has the same dots: then they are as good as a name, with a test of one vector as well
+    "annotated_dots.py": """
+class Norm(eqx.Module):
+    weight: Float[Array, "dim"]
+
+    def __init__(self, dim: int):
+        self.weight = jnp.ones(dim)
+
+    def __call__(self, x: Float[Array, "... dim"]) -> Float[Array, "... dim"]:
+        moment = jnp.mean(x**2, axis=-1)
+        return self.weight * x * jax.lax.rsqrt(moment + 1e-6)  ~SC305
+
+class GoodNorm(eqx.Module):
+    weight: Float[Array, "dim"]
+
+    def __init__(self, dim: int):
+        self.weight = jnp.ones(dim)
+
+    def __call__(self, x: Float[Array, "... dim"]) -> Float[Array, "... dim"]:
+        moment = jnp.mean(x**2, axis=-1, keepdims=True)
+        return self.weight * x * jax.lax.rsqrt(moment + 1e-6)
+""",
     # with one axis it runs for the size of another axis alone, which nothing explains
     "one_size.py": """
 def perpendicular(u: Float[Array, "*batch 3"]) -> Float[Array, "*batch 3"]:

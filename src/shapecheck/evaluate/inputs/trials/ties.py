@@ -116,8 +116,14 @@ class CallSignature:
         return tuple(dict.fromkeys(map(str, written)))
 
     def shares_leading_axes(self) -> bool:
-        """Whether several arrays begin with `...`, one of them with dims behind that: `(..., d)` and `(...)`."""
+        """Whether several arrays begin with `...`, one of them with dims behind that: `(..., d)` and `(...)`.
+
+        The result may be the second, where it is annotated.
+        """
         dims = [parse_spec(array.spec).dims for array in self.arrays]
+        if self.arrays and all(array.formal for array in self.arrays) and self.function is not None:
+            returned = array_type(annotation_of(self.function, "return", signature_of(self.function).return_annotation))
+            dims += [parse_spec(returned.shape).dims] if returned is not None else []
         leading = [each for each in dims if each and is_variadic(each[0]) and not isinstance(each[0], VariadicDim)]
         return len(leading) > 1 and any(len(each) > 1 for each in leading)
 
