@@ -327,11 +327,17 @@ def has_product_beside(outcome: TrialOutcome, signature: CallSignature) -> bool:
 
 
 def _is_product(failed: Sequence[TrialOutcome], before: tuple[str, ...], after: tuple[str, ...]) -> bool:
-    """Whether one of two sizes that do not fit stays in both failures, and the other may be a product of free ones."""
+    """Whether one of two sizes that do not fit stays in both failures, and the other may be a product of free ones.
+
+    Or one more than that: a token for the class stands in front of those of an image's patches.
+    """
     for varies, stays in itertools.permutations((0, 1)):
         if before[stays] == after[stays] and before[varies] != after[varies]:
-            numbers, wanted = (int(before[varies]), int(after[varies])), int(before[stays])
-            return _may_have_product(failed[0], numbers[0], wanted) or _may_have_parts(failed, numbers, wanted)
+            for more in (0, 1):
+                numbers, wanted = (int(before[varies]) - more, int(after[varies]) - more), int(before[stays]) - more
+                if _may_have_product(failed[0], numbers[0], wanted) or _may_have_parts(failed, numbers, wanted):
+                    return True
+            return False
     return False
 
 

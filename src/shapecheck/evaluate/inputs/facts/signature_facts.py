@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import itertools
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +22,7 @@ from shapecheck.evaluate.framework_protocol import (
 )
 from shapecheck.evaluate.inputs.facts.body_shapes import NO_SHAPES, BodyShape, with_named_axes
 from shapecheck.evaluate.inputs.facts.name_hints import is_axis, is_key
-from shapecheck.evaluate.inputs.facts.namesakes import significant_words
+from shapecheck.evaluate.inputs.facts.namesakes import are_height_and_width, significant_words
 from shapecheck.evaluate.inputs.facts.random_keys import key_types
 from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     MISSING,
@@ -321,15 +322,24 @@ def part_sizes(specs: Iterable[str], holder: object) -> dict[str, int]:
     """The integers that the modules inside of an instance hold for dims of their names, if these agree.
 
     Of `(seq, head_dim // 2)` in a block whose attention has a `head_dim`. Only of classes that no framework has made,
-    since the features of a layer are those of many values.
+    since the features of a layer are those of many values. The `width` of `(height, width)` is none of these where
+    there is no such height: it is that of an image, and not of the model.
     """
+    specs = [*specs]
     names = free_names(specs)
     found: dict[str, set[int]] = {}
     for path, module in modules_in(holder, "", model_classes()) if names else ():
         if path and type(module).__module__.partition(".")[0] not in known_packages():
             for name, value in integers_of(module).items():
                 found.setdefault(name, set()).add(value)
-    return {name: next(iter(found[name])) for name in names if len(found.get(name, ())) == 1}
+    agreed = {name: next(iter(found[name])) for name in names if len(found.get(name, ())) == 1}
+    sides = {
+        name
+        for spec in specs
+        for name, other in itertools.permutations(parse_spec(spec).names(), 2)
+        if name in agreed and other not in agreed and are_height_and_width(name, other)
+    }
+    return {name: size for name, size in agreed.items() if name not in sides}
 
 
 def namesake_sizes(specs: Iterable[str], claimed: Iterable[str], known: Mapping[str, int]) -> dict[str, int]:

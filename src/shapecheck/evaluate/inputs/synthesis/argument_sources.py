@@ -18,6 +18,7 @@ import jax
 
 from shapecheck.evaluate.framework_protocol import (
     apply_variables,
+    key_maker,
 )
 from shapecheck.evaluate.inputs.facts import name_hints
 from shapecheck.evaluate.inputs.facts.attribute_reads import attribute_reads
@@ -155,6 +156,8 @@ class ArgumentSources:
             if default is None and described is None and is_key and admits_key(annotation):
                 self._keys.optional = True
                 return MISSING if self._keys.choice == "left out" else self._values.key(annotation, name)
+            if key_maker(type(default), "") is not None:  # it counts what is drawn, which no trace lets it do
+                return self._values.value(type(default), name, constructing=constructing)
             if type(default) is int and refuses_integer(function, name, default):
                 return self._integers.choose(name)
             return self._over_default(name, annotation, default, constructing)
