@@ -188,6 +188,28 @@ class Embedded(eqx.Module):
     def turned(self, image: Float[Array, "3 h w"]) -> Array:
         x = self.conv(image).reshape(self.position.shape[1], -1)
         return x + self.position ~SC301
+
+class Tower(eqx.Module):
+    width: int
+
+class Classified(eqx.Module):
+    conv: eqx.nn.Conv2d
+    position: Array
+    token: Array
+    tower: Tower
+
+    def __init__(self, places: int, width: int, *, key):
+        self.conv = eqx.nn.Conv2d(3, width, 16, stride=16, key=key)
+        self.position, self.token = jnp.zeros((places + 1, width)), jnp.zeros((1, width))
+        self.tower = Tower(width)
+
+    def __call__(self, image: Float[Array, "3 height width"]) -> Array:
+        x = self.conv(image).reshape(self.position.shape[1], -1).T
+        return jnp.concatenate([self.token, x]) + self.position ~SC302
+
+    def turned(self, image: Float[Array, "3 height width"]) -> Array:
+        x = self.conv(image).reshape(self.position.shape[1], -1)
+        return x + self.position ~SC301
 """,
     # how many there are has the name, and no one of them
     "how_many.py": """

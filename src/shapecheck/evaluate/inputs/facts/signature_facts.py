@@ -322,24 +322,29 @@ def part_sizes(specs: Iterable[str], holder: object) -> dict[str, int]:
     """The integers that the modules inside of an instance hold for dims of their names, if these agree.
 
     Of `(seq, head_dim // 2)` in a block whose attention has a `head_dim`. Only of classes that no framework has made,
-    since the features of a layer are those of many values. The `width` of `(height, width)` is none of these where
-    there is no such height: it is that of an image, and not of the model.
+    since the features of a layer are those of many values.
     """
-    specs = [*specs]
     names = free_names(specs)
     found: dict[str, set[int]] = {}
     for path, module in modules_in(holder, "", model_classes()) if names else ():
         if path and type(module).__module__.partition(".")[0] not in known_packages():
             for name, value in integers_of(module).items():
                 found.setdefault(name, set()).add(value)
-    agreed = {name: next(iter(found[name])) for name in names if len(found.get(name, ())) == 1}
+    return {name: next(iter(found[name])) for name in names if len(found.get(name, ())) == 1}
+
+
+def without_lone_sides(specs: Iterable[str], known: Mapping[str, int]) -> dict[str, int]:
+    """The sizes without those that have the name of one side of an image alone.
+
+    The `width` of a model is how wide its layers are, and not that of `(height, width)`, where it has no height.
+    """
     sides = {
         name
         for spec in specs
         for name, other in itertools.permutations(parse_spec(spec).names(), 2)
-        if name in agreed and other not in agreed and are_height_and_width(name, other)
+        if name in known and other not in known and are_height_and_width(name, other)
     }
-    return {name: size for name, size in agreed.items() if name not in sides}
+    return {name: size for name, size in known.items() if name not in sides}
 
 
 def namesake_sizes(specs: Iterable[str], claimed: Iterable[str], known: Mapping[str, int]) -> dict[str, int]:

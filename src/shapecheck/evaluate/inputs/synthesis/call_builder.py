@@ -51,6 +51,7 @@ from shapecheck.evaluate.inputs.facts.signature_facts import (
     specs_of,
     takes_state,
     with_state,
+    without_lone_sides,
     written_specs,
 )
 from shapecheck.evaluate.inputs.project.nested_arguments import heads
@@ -325,7 +326,8 @@ class CallBuilder:
             self.note_own_sizes(known, model)
             first = () if instance is None else (model,)
             named = [*specs, *optional]
-            assignment = self.assign_sizes(trial, {**constants, **known, **self.models.pinned}, named, divisors)
+            sizes = {**constants, **without_lone_sides(named, known), **self.models.pinned}
+            assignment = self.assign_sizes(trial, sizes, named, divisors)
             own_ways = (DEFAULTS_KEPT,) if instance is not None else _WAYS[1:]
             variant = trial.construction if trial.construction in own_ways else self.models.constructions[0]
             synthesis = self.make_synthesis(assignment, trial.invention, trial.choices, variant)
