@@ -132,6 +132,17 @@ class Columns(eqx.Module):
     def __call__(self, x: Float[Array, "time d"]) -> Float[Array, "time d"]:  ~unreached
         return self.rows(x.T).T
 """,
+    # what a mistake makes of arguments is called as one of their axes, too: that says nothing of sizes
+    "pooled.py": """
+def spread(qs: Float[Array, "chains s d"]) -> Float[Array, "d"]:  ~SC203
+    pooled: Float[Array, "chains*s d"] = qs.reshape(-1, qs.shape[-1])
+    return pooled.var(axis=1)
+
+def sample(data: Float[Array, "n d"], chains: int, steps: int) -> Float[Array, "chains steps d"]:  ~unreached
+    qs = jnp.zeros((chains, steps, data.shape[1]))
+    scale: Float[Array, "d"] = spread(qs)  ~SC204
+    return qs / scale
+""",
     # no relation lets this run: who calls it is wrong
     "wrong.py": """
 def step(x, u):

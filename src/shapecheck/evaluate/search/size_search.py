@@ -427,10 +427,7 @@ class SizeSearch:
 
     def is_explained(self, tie: Tie, outcome: TrialOutcome) -> bool:
         """Whether something that is written says that the two have one size."""
-        name, text = tie
-        if contracts_with_own(tie, outcome, self._call_spec.signature) or (
-            text.isdigit() and name in self._names_of_size(outcome, text, apart=True)
-        ):
+        if contracts_with_own(tie, outcome, self._call_spec.signature) or self._is_named_so(tie, outcome):
             self._met.add(tie)
         return self.explain_tie(tie, outcome).provenance != "invented"
 
@@ -471,11 +468,23 @@ class SizeSearch:
                 return dataclasses.replace(found, provenance="invented")  # claims have another name for the integer
         return found
 
+    def _is_named_so(self, tie: Tie, outcome: TrialOutcome) -> bool:
+        """Whether some claim calls an axis of the model's own as one of an argument: so the two have one size.
+
+        It has the size of one of the model's integers, and no axis beside it is of an argument. What a mistake makes of
+        arguments may be called so, too.
+        """
+        name, text = tie
+        if not text.isdigit() or outcome.bound_call is None:
+            return False
+        named = outcome.bound_call.sizes().names_of(int(text))
+        own = [each for each in named if each not in outcome.bound_call.arguments]
+        return bool(own) and name in self._names_of_size(outcome, text, apart=True)
+
     def _names_of_size(self, outcome: TrialOutcome, size: str, *, apart: bool = False) -> set[str]:
         """What claims of the evaluated function call the axes that have this size in a run.
 
-        Of what is `apart` from the arguments: no axis of it has the size of one of theirs, so that it is the model's
-        own. Who calls an axis of that as one of an argument says that the two have one size.
+        Only of what is `apart` from the arguments: no axis of it has the size of one of theirs.
         """
         free = {text for _, text in outcome.bound_call.chosen} if apart and outcome.bound_call is not None else set()
         found: set[str] = set()
