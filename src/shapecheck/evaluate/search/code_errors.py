@@ -434,7 +434,8 @@ class CodeErrors:
             return ()
         further = self._sizes.under_any_tie(SearchResult(failed=(failed[0],)))
         # That an axis of `...` may have the size of another one by chance excuses nothing.
-        by_chance = all(name in UNNAMED for each in further.tied for name, _ in each.trial.substitution.ties)
+        tied = {name for each in further.tied for name, _ in each.trial.substitution.ties}
+        by_chance = bool(tied) and tied.issubset(UNNAMED)
         if (further.tied and further.requires is None and not by_chance) or self._attempts.is_exhausted():
             return ()
         requires = f"{' and '.join(self._call_spec.signature.variadics())} has no axes"

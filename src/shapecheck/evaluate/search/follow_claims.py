@@ -17,12 +17,11 @@ from dataclasses import dataclass, field
 from shapecheck.evaluate.inputs.facts.body_shapes import axis_of
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trials.choices import axes_text, is_likeness_key, is_rank_key, usual_axes
-from shapecheck.evaluate.inputs.trials.size_assignment import Substitution, UnknownSizeError
+from shapecheck.evaluate.inputs.trials.size_assignment import Substitution, UnknownSizeError, closes_circle
 from shapecheck.evaluate.inputs.trials.ties import CallSignature, Tie
 from shapecheck.evaluate.inputs.trials.trial import Trial, TrialOutcome
 from shapecheck.evaluate.probes.recorder import ClaimedShapes
 from shapecheck.evaluate.search.attempts import Attempts
-from shapecheck.evaluate.search.suggest_ties import closes_circle
 from shapecheck.model import ArrayValue, FunctionKey, OtherValue, TreeValue, Value
 from shapecheck.model.observation import NUMBERS
 from shapecheck.shapes import Dim, EvaluationError, FixedDim, NamedDim, SymbolicDim, evaluate, parse_spec

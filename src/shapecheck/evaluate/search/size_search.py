@@ -22,6 +22,7 @@ from shapecheck.evaluate.inputs.trials.size_assignment import (
     SQUARES,
     UNNAMED,
     Substitution,
+    closes_circle,
     substitutions,
 )
 from shapecheck.evaluate.inputs.trials.ties import (
@@ -38,7 +39,6 @@ from shapecheck.evaluate.search.derived_sizes import derived_ties, is_computed, 
 from shapecheck.evaluate.search.nested_sizes import NestedSizes, meets_inner_array, meets_written_size
 from shapecheck.evaluate.search.suggest_ties import (
     as_number,
-    closes_circle,
     contracts_with_own,
     fails_elsewhere,
     proposals,

@@ -393,18 +393,6 @@ def _left_over(message: str) -> tuple[list[int], list[int]]:
     return first, second
 
 
-def closes_circle(tie: tuple[str, str], ties: Mapping[str, str]) -> bool:
-    """Whether a name would be tied to itself, by way of others."""
-    todo, seen = [tie[1]], set[str]()
-    while todo:
-        names = set(re.findall(r"[^\W\d]\w*", todo.pop()))
-        if tie[0] in names:
-            return True
-        todo += [ties[name] for name in names & ties.keys() - seen]
-        seen |= names
-    return False
-
-
 def _may_have_product(outcome: TrialOutcome, number: int, wanted: int) -> bool:
     """Whether a number has two free sizes or more in it, which others could be chosen for so that it is the other."""
     chosen = outcome.bound_call.chosen if outcome.bound_call is not None else ()

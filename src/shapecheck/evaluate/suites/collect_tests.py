@@ -219,7 +219,7 @@ class _CollectionPlugin:
                 outcome = yield
         else:  # of folders, conftest files are imported
             outcome = yield
-        error = _error_of(outcome.get_result())
+        error = _error_of(outcome.get_result()) if outcome.excinfo is None else None
         if error is not None and self._admits_another(error):
             outcome.force_result(collector.ihook.pytest_make_collect_report(collector=collector))
 

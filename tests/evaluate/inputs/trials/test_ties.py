@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from shapecheck.evaluate.inputs.facts.namesakes import are_namesakes
+from shapecheck.evaluate.inputs.trials.size_assignment import closes_circle
 from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec, CallSignature, Sizes, explain_tie
-from shapecheck.evaluate.search.suggest_ties import closes_circle
 
 HEAD = """
 import equinox as eqx

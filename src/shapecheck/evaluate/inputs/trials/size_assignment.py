@@ -261,7 +261,9 @@ class SizeAssignment:
         self._given_sizes.add(size)
 
     def tie(self, name: str, text: str) -> None:
-        """Let a name that is free have the size that an expression over other names has."""
+        """Let a free name have the size that an expression over other names has, unless these follow from it."""
+        if closes_circle((name, text), self.ties):
+            return
         self.ties.setdefault(name, text)
         self.free = tuple(each for each in self.free if each != name)
 
@@ -372,6 +374,18 @@ class SizeAssignment:
         names = dict.fromkeys([*self.free, *self._inner, *(each for each in UNNAMED if each not in self.ties)])
         free = [(n, str(self._sizes[n])) for n in names if n in self.used and n not in self.known]
         return tuple(free + [(n, t) for n, t in self.ties.items() if n not in self.known])
+
+
+def closes_circle(tie: tuple[str, str], ties: Mapping[str, str]) -> bool:
+    """Whether a name would be tied to itself, by way of others."""
+    todo, seen = [tie[1]], set[str]()
+    while todo:
+        names = set(re.findall(r"[^\W\d]\w*", todo.pop()))
+        if tie[0] in names:
+            return True
+        todo += [ties[name] for name in names & ties.keys() - seen]
+        seen |= names
+    return False
 
 
 def _endless(pool: Sequence[int]) -> Iterator[int]:
