@@ -223,7 +223,8 @@ def _evaluate_text(raw: object, module: Mapping[str, object], members: Mapping[s
         if hidden and not hidden.keys() <= module.keys():
             return _evaluate_text(raw, {**hidden, **module}, members)
         return MISSING
-    except (TypeError, SyntaxError, AttributeError, ImportError):  # a package that is imported where it is used first
+    # A package that is imported where it is used first; and what jaxtyping refuses, of which a finding tells.
+    except (TypeError, ValueError, SyntaxError, AttributeError, ImportError):
         return MISSING
 
 
