@@ -497,6 +497,7 @@ DESCRIPTIONS = {
     # what the entries of an axis are, one bracket that closes too much, and the name of something
     "atoms [b, n, 4, 3] (n, ca, c, cb).": ["[b n 4 3]"],
     "atoms [b, n, 3] (x, y, z).": ["[b n 3]"],
+    "atoms [b, n, 4, 3] (n, ca, c, o/cb).": ["[b n 4 3]"],
     "atoms [b, n, 3] (x, y).": [],
     "array of shape (n * a * b), c, h // a, w // b).": [],
     "pixels (an array of shape (b, t), in metres).": ["[b t]"],

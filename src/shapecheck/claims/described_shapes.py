@@ -18,7 +18,7 @@ from shapecheck.claims.doubtful_words import CONDITIONS, FOR_A_RANK, OF_ANOTHER_
 from shapecheck.claims.lead_words import leaves_axes_out
 from shapecheck.claims.result_phrases import names_several, read_results
 from shapecheck.claims.unmarked_shapes import is_unmarked_shape
-from shapecheck.shapes import FixedDim, NamedDim
+from shapecheck.shapes import FixedDim
 
 _SENTENCE = re.compile(r"(?<=[.;])(?<!e\.g\.)(?<!i\.e\.)\s+(?=[A-Z(\[`])|\n\s*[-*]\s")
 _OR = re.compile(r"\bor\b", re.IGNORECASE)
@@ -107,6 +107,7 @@ _GIVES_ELSE = (
     ),
     re.compile(rf"\b(?:or|else|otherwise|instead|returns?|but)\b[^.;]*?\b{_CONDITION_ON}", re.IGNORECASE),
 )
+_ENTRY_NAME = re.compile(r"[A-Za-z_]\w*(?:/[A-Za-z_]\w*)?")
 _KINDS = frozenset({"tuple", "Tuple", "list", "List"})  # what stands above the list of results, and is none of them
 _LONG_WAY = 12  # words between the start of the sentence and the shape
 QUOTED = re.compile(r"(?::\w+:)?`+[^`]+`+")  # a formula or a piece of code, which is one word of the sentence
@@ -244,7 +245,7 @@ def _without_legends(text: str, segments: Sequence[Segment]) -> str:
         ends, begins = one.shapes[-1], other.shapes[0]
         is_beside = len(one.shapes) == len(other.shapes) == 1 and not text[ends.end : begins.start].strip(" `'\"")
         dims = begins.spec.dims
-        is_named = len(dims) > 1 and all(isinstance(dim, NamedDim) for dim in dims) and not is_marked(other)
+        is_named = len(dims) > 1 and all(_ENTRY_NAME.fullmatch(str(dim)) for dim in dims) and not is_marked(other)
         if is_beside and is_named and FixedDim(len(dims)) in ends.spec.dims:
             plain = f"{plain[: begins.start]}{' ' * (begins.end - begins.start)}{plain[begins.end :]}"
     return plain if plain != text else ""
