@@ -140,6 +140,17 @@ def table(key, args):
     wrong = emb.T  # (n_items, dim) ~SC201
     return emb
 """,
+    # keys that are a default count what is drawn, which they cannot do in a trace
+    "default_keys.py": """
+class Kept(nnx.Module):
+    def __init__(self, width: int, *, rngs: nnx.Rngs = nnx.Rngs(0)):
+        self.out = nnx.Linear(width, 7, rngs=rngs)
+
+    def __call__(self, x):
+        # x: (batch, width)
+        y = self.out(x)  # (batch, 7)
+        return y.T  # (batch, 7)  ~SC201
+""",
     # a model of which only methods are called, or that a function inside gets
     "models.py": """
 class Tagger(nnx.Module):
