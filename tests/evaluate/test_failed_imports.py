@@ -261,6 +261,18 @@ def test_tests_and_conftest_files_are_imported_without_what_is_absent(mode: str,
     }
 
 
+def test_names_of_projects_without_end_end(tmp_path: Path) -> None:
+    """Who asks for another project each time is told so, and is not imported for ever."""
+    (tmp_path / "m.py").write_text(
+        "import importlib.metadata\nimport time\n\nimportlib.metadata.version(f'p{time.time_ns()}')\n\n"
+        "def f(x):  # x: (n,)\n    return x\n"
+    )
+    with contextlib.chdir(tmp_path):
+        report = check([tmp_path / "m.py"], load([tmp_path]))
+    assert ["No package metadata was found" in each.message for each in report.findings] == [True]
+    assert report.summary.unreached == 1
+
+
 def test_what_has_another_name_today_is_taken_by_that_and_told(tmp_path: Path) -> None:
     """Also where a function uses it, and in a package whose modules import each other."""
     package = tmp_path / "old"

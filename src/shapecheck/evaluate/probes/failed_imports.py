@@ -39,6 +39,7 @@ _OWN_CAUSE = "partially initialized module"  # circular imports: the order of im
 
 
 _WORD = re.compile(r"[^\W\d]\w*")
+_MOST_UNINSTALLED = 16  # projects whose version is asked for: a name that is another one each time has no end
 _IS_PLAIN = re.compile(r"has no attribute")
 
 
@@ -66,9 +67,9 @@ class FailedImports:
             return False
         file, line = own[-1]
         if isinstance(error, importlib.metadata.PackageNotFoundError):
-            known = error.name in self._uninstalled
+            is_new = error.name not in self._uninstalled and len(self._uninstalled) < _MOST_UNINSTALLED
             self._uninstalled.add(error.name)
-            return not known
+            return is_new
         if isinstance(error, AttributeError) and _is_of_package(error, is_own, frames.index(own[-1])):
             return self._note_gone(file, line, str(error))
         statements = {each.lineno: each for each in _import_statements(file)}
