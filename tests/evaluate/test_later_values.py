@@ -162,6 +162,35 @@ def wrong_cost(weights: Float[Array, "3 3"]) -> Callable[[Float[Array, "state"]]
         return state[:3] @ weights
     return inner
 """,
+    # what `vmap` gives takes one axis more than what it maps, and only an annotation of the result can say so
+    "mapped_results.py": """
+Row = Float[Array, "n"]
+Rows = Float[Array, "b n"]
+
+def rows(rate: float) -> Callable[[Rows], Rows]:
+    def step(
+        row: Row,
+    ) -> Float[Array, ""]: ~SC203
+        return rate * row
+    return jax.vmap(step)
+
+def one(rate: float) -> Callable[
+    [Row],  ~unreached
+    Row  ~unreached
+]:
+    def step(
+        row: Row,
+    ) -> Row:
+        return rate * row
+    return jax.vmap(step)
+
+def unsaid(rate: float):
+    def step(
+        row: Row,
+    ) -> Row:
+        return rate * row
+    return jax.vmap(step)
+""",
     # of what an instance holds, by whoever calls it
     "fields.py": """
 class Layer(eqx.Module):

@@ -38,7 +38,7 @@ from shapecheck.worker.messages.plans import EntryPlan
 _EMPTY = re.compile(r"(?<![\w.])0(?![\w.])")
 # No size that is made up is 0: something was left at a default that holds nothing yet, such as a scene without objects.
 _HOLDS_NOTHING = re.compile(
-    r"\bempty (?:axis|array|sequence)|zero-size array|need at least one array|\((?:\d+, ?)*0[,)]", re.IGNORECASE
+    r"\bempty (?:axis|array|sequence)|zero-size array|\((?:\d+, ?)*0[,)]", re.IGNORECASE
 )
 # A size below 0 is about which of two numbers is larger, where sizes that are made up have an order that nobody gave
 # them, or about a module's variable that stands at -1 until a call sets it.
@@ -46,7 +46,9 @@ _IS_NEGATIVE = re.compile(r"must have every element be nonnegative|negative dime
 # What is mapped was made up as None, or as variables with nothing in them.
 _HAS_NO_ARRAY = re.compile(r"at least one argument containing an array")
 _NUMBERS = re.compile(r"\d+")
-_OF_WHAT_WAS_MADE = (_IS_NEGATIVE, _HAS_NO_ARRAY)
+# What goes through some blocks, of which a class was given none, has nothing to join.
+_JOINS_NOTHING = re.compile(r"need at least one array", re.IGNORECASE)
+_OF_WHAT_WAS_MADE = (_IS_NEGATIVE, _HAS_NO_ARRAY, _JOINS_NOTHING)
 _SQUEEZED = re.compile(r"size not equal to one, got shape=\(([\d, ]*)\) and dimensions=\(([\d, ]*)\)")
 # A message that names a dtype, if only that of an array whose shape does not fit.
 _OF_DTYPE = re.compile(r"\b(?:integer|int\d*|float\d*|floating|boolean|bool|complex\d*)\b|dtype", re.IGNORECASE)

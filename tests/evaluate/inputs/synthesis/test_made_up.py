@@ -489,6 +489,17 @@ class Detector(eqx.Module):
 
     def pair(self, x: Float[Array, "n"]) -> Float[Array, "n"]:  ~SC203
         return jnp.stack([x, x])
+
+
+class Blocks(eqx.Module):
+    blocks: tuple
+
+    def __init__(self, *blocks):
+        self.blocks = blocks
+
+
+def joined(operator: Blocks, x: Float[Array, "n"]) -> Float[Array, "n"]:  ~unreached
+    return jnp.concatenate([block @ x for block in operator.blocks])
 """
 
 

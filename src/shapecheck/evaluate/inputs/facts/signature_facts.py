@@ -73,8 +73,11 @@ def _kinds(function: Callable[..., object]) -> list[object]:
 
 
 def inner_function(function: Callable[..., object]) -> Callable[..., object]:
-    """The function inside the decorators of JAX or a framework: under `vmap`, its annotations speak of one example."""
-    transforming = {"jax", "jaxlib", *(each.package for each in loaded_frameworks() if each.transforming_prefix)}
+    """The function inside the decorators of JAX or a framework: under `vmap`, its annotations speak of one example.
+
+    What watches a function that was passed on, as its annotation says, stands around them.
+    """
+    transforming = {"jax", "jaxlib", "shapecheck", *(each.package for each in loaded_frameworks() if each.transforming_prefix)}
     while (wrapped := read_attribute(function, "__wrapped__", None)) is not None:
         names = getattr(function, "__globals__", None)  # what wraps a class has what stands in its body as attributes
         module = names.get("__name__") if isinstance(names, dict) else type(function).__module__

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import jax
 import jax.numpy as jnp
 
+from shapecheck.evaluate import jax_internals
 from shapecheck.evaluate.inputs.facts.body_shapes import body_shapes
 from shapecheck.evaluate.inputs.facts.runtime_annotations import annotation_of, is_array_type
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
@@ -69,7 +70,11 @@ class LaterResults:
         """Arguments of which something says all: what is made up after a call has begun could not be made otherwise."""
         values = self._synthesis.values
         before = self._made_up()
-        if (taken := self._parameters_of_result()) is not None and not self._describes_itself(function):
+        is_mapped = jax_internals.is_mapped(function)
+        if is_mapped and self._speaks_of_one_example(function):
+            raise CannotSynthesiseError("nothing says what axes the function maps over that is given back")
+        taken = self._parameters_of_result()
+        if taken is not None and (is_mapped or not self._describes_itself(function)):
             found: tuple[Sequence[object], dict[str, object]] = [values.value(each, "") for each in taken], {}
         else:
             described = self._models.described(function)
@@ -91,6 +96,18 @@ class LaterResults:
             return True
         parameters = inspect.signature(function).parameters.values()
         return any(is_array_type(annotation_of(function, each.name, each.annotation)) for each in parameters)
+
+    def _speaks_of_one_example(self, function: FunctionType) -> bool:
+        """Whether the annotation of the result gives what `vmap` returned the arguments of what it maps.
+
+        What it is called with has an axis more than that.
+        """
+        taken = self._parameters_of_result()
+        if taken is None:
+            return self._describes_itself(function)
+        parameters = inspect.signature(function).parameters.values()
+        own = [annotation_of(function, each.name, each.annotation) for each in parameters]
+        return any(is_array_type(a) and str(a) == str(b) for a, b in zip(taken, own, strict=False))
 
     def _is_annotated(self) -> bool:
         taken = self._parameters_of_result()
