@@ -143,6 +143,38 @@ def sample(data: Float[Array, "n d"], chains: int, steps: int) -> Float[Array, "
     scale: Float[Array, "d"] = spread(qs)  ~SC204
     return qs / scale
 """,
+    # a layer inside of a model is evaluated alone with other sizes, but its own arrays are as long as they were
+    "kept.py": """
+def weights(
+    query: Float[Array, "q d"], key: Float[Array, "kv d"], bias: Float[Array, "#q kv"]
+) -> Float[Array, "q kv"]:
+    return jnp.einsum("qd,kd->qk", query, key) + bias
+
+class Attention(eqx.Module):
+    bias: Float[Array, "1 length"]
+    length: int = eqx.field(static=True)
+
+    def __init__(self, length: int):
+        self.length, self.bias = length, jnp.zeros((1, length))
+
+    def __call__(self, query: Float[Array, "q d"], key: Float[Array, "kv d"]) -> Float[Array, "q kv"]:
+        return weights(query, key, self.bias)
+
+    def swapped(self, query: Float[Array, "q d"], key: Float[Array, "kv d"]) -> Float[Array, "q kv"]:  ~SC203
+        return (query @ key.T).T
+
+    def literal(self, query: Float[Array, "q d"], key: Float[Array, "kv d"]) -> Float[Array, "q kv"]:  ~SC203
+        return jnp.zeros((query.shape[0], 7))
+
+class Model(eqx.Module):
+    attention: Attention
+
+    def __init__(self):
+        self.attention = Attention(7)
+
+    def __call__(self, x: Float[Array, "{self.attention.length} d"]):
+        return self.attention(x, x), self.attention.swapped(x, x), self.attention.literal(x, x)
+""",
     # no relation lets this run: who calls it is wrong
     "wrong.py": """
 def step(x, u):

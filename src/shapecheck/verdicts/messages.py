@@ -85,7 +85,7 @@ def failure_finding(evaluation: Evaluation, failure: Failure, frame: Frame, line
         details.append(f"in all {evaluation.tried} assignments of sizes that were tried")
     details += _describe_switches(evaluation)
     details.append(f"in {frame.function}, evaluated for {evaluation.target}")
-    # That one size follows from another (`m_rfft` from `m`, codons from bases) is mostly meant, though no claim says so.
+    # That one size follows from another (`m_rfft` from `m`) is mostly meant, though no claim says so.
     is_relation = bool(is_tie) and not other.replace(".", "").isidentifier() and not other.isdigit()
     return Finding(
         code=rule.code,

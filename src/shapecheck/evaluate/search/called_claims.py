@@ -49,6 +49,27 @@ def related_sizes(outcome: TrialOutcome, claimed: ClaimedShapes, scope: Function
             yield from ((free[size], number) for size, number in fixed if size in free and size != number)
 
 
+def sizes_as_before(outcome: TrialOutcome, *claimed: ClaimedShapes) -> Iterator[Tie]:
+    """Ties of free names to the sizes that they had when a method was seen, where its instance has kept these.
+
+    `attn_bias: "#q k"` is an array of the instance, as long as the `k` that it was called with; and so is the result of
+    an inverse transform on a grid. No other name has that size now: a transposed result has that of another axis.
+    """
+    bound_call = outcome.bound_call
+    before = bound_call.apart.before if bound_call is not None else {}
+    free = {size: name for name, size in bound_call.chosen} if bound_call is not None and before else {}
+    for call in outcome.calls if free else ():
+        by_name: dict[str, set[str]] = {}
+        for _, dim, size in (axis for each in claimed for axis in _axes(call, each)):
+            if isinstance(dim, NamedDim):
+                by_name.setdefault(dim.name, set()).add(size)
+        for sizes in by_name.values():
+            kept = sizes - free.keys()
+            for size in sizes & free.keys():
+                if str(before.get(free[size], "")) in kept:
+                    yield free[size], str(before[free[size]])
+
+
 def _ties(call: Call, axes: list[_Axis], free: Mapping[str, str], known: Mapping[str, str]) -> Iterator[Tie]:
     sites = {site for site, _, _ in axes}
     integers = {each.name: each.size for one in call.observations for each in one.names if one.site in sites}

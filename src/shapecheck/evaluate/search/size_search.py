@@ -34,7 +34,7 @@ from shapecheck.evaluate.inputs.trials.ties import (
 )
 from shapecheck.evaluate.inputs.trials.trial import Apart, CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
-from shapecheck.evaluate.search.called_claims import related_sizes
+from shapecheck.evaluate.search.called_claims import related_sizes, sizes_as_before
 from shapecheck.evaluate.search.derived_sizes import derived_ties, is_computed, meets_derived, varying_sizes
 from shapecheck.evaluate.search.nested_sizes import NestedSizes, meets_inner_array, meets_written_size
 from shapecheck.evaluate.search.suggest_ties import (
@@ -325,10 +325,11 @@ class SizeSearch:
 
         But a name that the caller's own claims tell from a number is not that number.
         """
-        signature = self._call_spec.signature
+        signature, recorder = self._call_spec.signature, self._attempts.recorder
         ties = dict(outcome.trial.substitution.ties)
-        every = related_sizes(outcome, self._attempts.recorder.claimed_parameters, self._scope)
-        open_ones = (tie for tie in every if not closes_circle(tie, ties))
+        said = related_sizes(outcome, recorder.claimed_parameters, self._scope)
+        kept = sizes_as_before(outcome, recorder.claimed_shapes, recorder.claimed_parameters)
+        open_ones = (tie for tie in itertools.chain(said, kept) if not closes_circle(tie, ties))
         found = [(name, text) for name, text in open_ones if not signature.distinguishes_number(name, text)]
         self._related.update(found)
         return found

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import inspect
 import itertools
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import CodeType
 
 import jax
 
@@ -21,6 +21,7 @@ from shapecheck.evaluate.framework_protocol import (
     modules_in,
 )
 from shapecheck.evaluate.inputs.facts.body_shapes import NO_SHAPES, BodyShape, with_named_axes
+from shapecheck.evaluate.inputs.facts.defining_source import defining_source
 from shapecheck.evaluate.inputs.facts.name_hints import is_axis, is_key
 from shapecheck.evaluate.inputs.facts.namesakes import are_height_and_width, significant_words
 from shapecheck.evaluate.inputs.facts.random_keys import key_types
@@ -36,7 +37,6 @@ from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     signature_of,
     typed_dict_entries,
 )
-from shapecheck.evaluate.inputs.facts.source_reads import note_read
 from shapecheck.evaluate.own_errors import suppress_others
 from shapecheck.evaluate.probes.attribute_access import read_attribute, unwrap
 from shapecheck.evaluate.probes.describe_value import is_array
@@ -77,7 +77,8 @@ def inner_function(function: Callable[..., object]) -> Callable[..., object]:
 
     What watches a function that was passed on, as its annotation says, stands around them.
     """
-    transforming = {"jax", "jaxlib", "shapecheck", *(each.package for each in loaded_frameworks() if each.transforming_prefix)}
+    frameworks = (each.package for each in loaded_frameworks() if each.transforming_prefix)
+    transforming = {"jax", "jaxlib", "shapecheck", *frameworks}
     while (wrapped := read_attribute(function, "__wrapped__", None)) is not None:
         names = getattr(function, "__globals__", None)  # what wraps a class has what stands in its body as attributes
         module = names.get("__name__") if isinstance(names, dict) else type(function).__module__
@@ -187,17 +188,10 @@ def constants_of(function: Callable[..., object], specs: Sequence[str], describe
 
 def code_integers(function: Callable[..., object]) -> tuple[int, ...]:
     """The integers that the code of a function writes: it may divide sizes by them."""
-    note_read(function)
-    found: list[int] = []
-    todo = [getattr(unwrap(function), "__code__", None)]
-    while todo:
-        code = todo.pop()
-        for constant in getattr(code, "co_consts", ()):
-            if type(constant) is int:
-                found.append(constant)
-            elif isinstance(constant, CodeType):
-                todo.append(constant)
-    return tuple(n for n in dict.fromkeys(found) if 2 < n <= _LARGEST_DIVISOR)
+    source = defining_source(unwrap(function))  # what is compiled numbers its probes, too
+    constants = (node.value for node in ast.walk(source.tree) if isinstance(node, ast.Constant)) if source else ()
+    found = dict.fromkeys(value for value in constants if type(value) is int)
+    return tuple(n for n in found if 2 < n <= _LARGEST_DIVISOR)
 
 
 def _annotation_shapes(annotation: object, around: tuple[object, ...] = ()) -> Iterator[str]:

@@ -18,11 +18,11 @@ import jax
 
 from shapecheck.evaluate.inputs.facts.body_shapes import axis_name
 from shapecheck.evaluate.inputs.facts.runtime_annotations import annotation_of, array_type
-from shapecheck.evaluate.inputs.facts.signature_facts import field_sizes
+from shapecheck.evaluate.inputs.facts.signature_facts import code_integers, field_sizes
 from shapecheck.evaluate.inputs.trials import abstract_call
 from shapecheck.evaluate.inputs.trials.size_assignment import SizeAssignment
 from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec, CallSignature
-from shapecheck.evaluate.inputs.trials.trial import BoundCall, CallSpec, Trial
+from shapecheck.evaluate.inputs.trials.trial import Apart, BoundCall, CallSpec, Trial
 from shapecheck.evaluate.own_errors import is_own
 from shapecheck.evaluate.probes.attribute_access import unwrap
 from shapecheck.evaluate.probes.describe_value import is_array, is_size
@@ -124,6 +124,9 @@ def replay_spec(
         if size in stays and name not in known
     ]
 
+    written = code_integers(seen.function)
+    of_instance = sizes.items() if "self" in seen.arguments else ()
+    before = {name: size for name, size in of_instance if name not in known and size not in written}
     lasting += [Assumption("size", name, str(size), "given") for name, size in kept.items() if name not in seen.known]
 
     def prepare(trial: Trial) -> BoundCall:
@@ -149,6 +152,7 @@ def replay_spec(
             integers={**fields, **known},
             own=frozenset(stays | seen.own_sizes()),
             shared=tuple((name, str(fields[name])) for name, _ in chosen if name in fields),
+            apart=Apart(before=before),
         )
 
     return CallSpec(
