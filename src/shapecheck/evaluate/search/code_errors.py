@@ -37,9 +37,7 @@ from shapecheck.worker.messages.plans import EntryPlan
 
 _EMPTY = re.compile(r"(?<![\w.])0(?![\w.])")
 # No size that is made up is 0: something was left at a default that holds nothing yet, such as a scene without objects.
-_HOLDS_NOTHING = re.compile(
-    r"\bempty (?:axis|array|sequence)|zero-size array|\((?:\d+, ?)*0[,)]", re.IGNORECASE
-)
+_HOLDS_NOTHING = re.compile(r"\bempty (?:axis|array|sequence)|zero-size array|\((?:\d+, ?)*0[,)]", re.IGNORECASE)
 # A size below 0 is about which of two numbers is larger, where sizes that are made up have an order that nobody gave
 # them, or about a module's variable that stands at -1 until a call sets it.
 _IS_NEGATIVE = re.compile(r"must have every element be nonnegative|negative dimensions|greater than or equal to zero")

@@ -49,6 +49,35 @@ def split(num_heads: int, kv_heads: int, n_groups: int):
     b = jnp.zeros((kv_heads, n_groups))  # (n_groups, kv_heads)  ~SC201
     return a, b
 """,
+    # whoever makes it with other integers may have the number that is claimed
+    "numbers.py": """
+def padded(x: Float[Array, "d"], dim: int, padding: tuple[int, int]) -> Float[Array, "3"]:  ~unreached
+    return jnp.pad(jnp.zeros(dim), padding)
+
+class Embed(eqx.Module):
+    linear: eqx.nn.Linear
+
+    def __init__(self, width: int, key: jax.Array):
+        self.linear = eqx.nn.Linear(width, width, key=key)
+
+    def __call__(self, x: Float[Array, "d=2"]) -> Float[Array, "d=2"]:  ~unreached
+        return self.linear(x)
+
+class Encoder(eqx.Module):
+    embed: Embed
+
+    def __init__(self, width: int, *, key: jax.Array):
+        self.embed = Embed(width, key)
+
+    def __call__(self, x: Float[Array, "d"]) -> Float[Array, "d"]:
+        return self.embed(x)
+
+def of_argument(x: Float[Array, "n d"], dim: int) -> Float[Array, "n 3"]:  ~SC203
+    return x * dim
+
+def of_code(x: Float[Array, "n d"], dim: int) -> Float[Array, "3"]:  ~SC203
+    return jnp.zeros(4) * dim
+""",
     "callable.py": """
 def pooled(x: Float[Array, "n d"], reduce: Callable) -> Float[Array, "n"]:
     return jax.vmap(reduce)(x)

@@ -1,0 +1,274 @@
+"""What several evaluations show alike of one claim, and why it may accuse nobody all the same.
+
+An evaluation has sizes, integers and functions that were made up. What follows from these is no mistake of the code;
+what is the same whatever they are is one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from shapecheck.model import ArrayValue, Claim, Module, arrays_in
+from shapecheck.model.assumption import KEEPS_NO_AXIS
+from shapecheck.shapes import AnyDim, FixedDim, NamedDim, Spec, parse_spec
+from shapecheck.verdicts.claim_outcome import BoundSize, Mismatch, size_at_fault
+from shapecheck.verdicts.evaluation_results import MADE_UP, ClaimKey, place_of_axis
+from shapecheck.verdicts.evidence import EvaluationView, annotation_beside
+
+ShownFailures = Sequence[tuple[EvaluationView, Mismatch]]
+"""Evaluations, and how a claim fails in each."""
+
+OTHER_INTEGERS = "nothing says whether {size} follows from other integers, as the size that it is held against does"
+SAYS_MORE = "it says more than the annotation, which leaves the size open"
+OTHER_WORDS = "its names are others than those of the argument, and nothing says whether that has an axis of {size}"
+COUNTED_AXES = "an integer counts its axes, and was chosen for the run"
+MADE_INTEGER = "the size that it is held against follows from integers that were made up: others may give the number"
+_SYMBOL = re.compile(r"(?!(?:floordiv|mod|min|max)\()[^\W\d]\w*")
+_NAMELESS = re.compile(r"dim\d+")  # a size that the function which was evaluated has no name for
+# More than anybody writes down: of `for _ in range(order): y = y[..., None] * x` the integer is none of a size.
+_MOST_AXES = 8
+_LARGEST_STEP = 4  # between a size and one that follows from it
+
+
+def doubt(module: Module, key: ClaimKey, mismatch: Mismatch, shown: ShownFailures) -> str:
+    """Why a claim that fails alike in some evaluations, as in `mismatch`, may be meant well; "" if nothing says so."""
+    claim = module.claims[key[1]]
+    if _is_number_of_parameter(module, key, shown):
+        return MADE_UP
+    if isinstance(mismatch.value, ArrayValue) and len(mismatch.value.shape) > _MOST_AXES:
+        return COUNTED_AXES
+    spec = parse_spec(claim.spec)
+    if mismatch.reason == "dim" and (unused := _unused_source(spec, shown)):
+        return OTHER_INTEGERS.format(size=unused)
+    if _follows_made_integers(spec, shown):
+        return MADE_INTEGER
+    if all(_says_more(module, claim, each, m) for each, m in shown):
+        return SAYS_MORE
+    if _is_in_other_words(module, key, shown):
+        return OTHER_WORDS.format(size=" or ".join(b.source for b in mismatch.bound))
+    return ""
+
+
+def _follows_made_integers(spec: Spec, shown: ShownFailures) -> bool:
+    """Whether a claim has a number where the axis is as long as integers that were made up, which nothing limits.
+
+    Of `zeros(dim + padding)`, which is called a `Float[Array, "3"]`, nobody knows that whoever calls it makes three.
+    What has the size of an axis of an argument, or always the same number, is as long for them, too.
+    """
+    sizes: list[str] = []
+    for each, mismatch in shown:
+        dim = spec.dims[mismatch.axis] if mismatch.axis is not None and mismatch.axis < len(spec.dims) else None
+        size = size_at_fault(mismatch)
+        made = {integer for _, integer in each.evaluation.integers}
+        of_argument = {other for _, other in each.evaluation.sizes} - made
+        if mismatch.reason != "dim" or not isinstance(dim, FixedDim) or not made:
+            return False
+        if not size.isdigit() or size in of_argument:
+            return False
+        sizes.append(size)
+    return len(set(sizes)) > 1
+
+
+def are_alike(mismatch: Mismatch, other: Mismatch) -> bool:
+    """Whether two evaluations show the same; a number of axes that an invention changes is not the same.
+
+    Were the array that was made up for a field a number, `total / count` would be one, as its claim says.
+    """
+    if (mismatch.reason, mismatch.axis) != (other.reason, other.axis):
+        return False
+    values = mismatch.value, other.value
+    if mismatch.reason != "rank" or not all(isinstance(each, ArrayValue) for each in values):
+        return True
+    axes = {len(each.shape) for each in values if isinstance(each, ArrayValue)}
+    return len(axes) == 1
+
+
+def makes_function(view: EvaluationView, what: str) -> bool:
+    """Whether a function was made up that does this. What draws vectors keeps arrays, as another one does, too."""
+    return any(each.kind == "value" and each.value.endswith(what) for each in view.assumptions)
+
+
+def is_outside_of_functions(mismatch: Mismatch, shown: ShownFailures) -> bool:
+    """Whether the axis that does not fit is there whatever functions were made up, so that none of them brings it.
+
+    They may change how many axes there are behind it.
+    """
+    if not any(makes_function(each, KEEPS_NO_AXIS) for each, _ in shown):
+        return False
+    names: list[set[str]] = []
+    for each, other in shown:
+        shape = other.value.shape if isinstance(other.value, ArrayValue) else ()
+        if mismatch.axis is None or mismatch.axis >= len(shape):
+            return False
+        names.append({name for name, size in each.evaluation.sizes if size == shape[mismatch.axis]})
+    return bool(set.intersection(*names))
+
+
+def is_written_size(module: Module, shown: ShownFailures) -> bool:
+    """Whether the axis that does not fit has the size of a dim that claims name: then no invented array brought it.
+
+    Or always so much more or less than it, as of `x[:, 1:]`, for dims of different sizes.
+    """
+    names = {name for claim in module.claims for name in parse_spec(claim.spec).names()}
+    near: list[dict[tuple[str, int], str]] = []  # in each evaluation the names and steps, and the sizes of the names
+    for each, mismatch in shown:
+        shape = mismatch.value.shape if isinstance(mismatch.value, ArrayValue) else ()
+        size = shape[mismatch.axis] if mismatch.axis is not None and mismatch.axis < len(shape) else ""
+        sizes = [(name, other) for name, other in each.evaluation.sizes if name in names]
+        if any(other == size for _, other in sizes if size):
+            return _is_known(each, mismatch)
+        if size.isdigit():
+            steps = ((name, int(size) - int(other), other) for name, other in sizes if other.isdigit())
+            near.append({(name, step): other for name, step, other in steps if abs(step) <= _LARGEST_STEP})
+    always = set.intersection(*map(set, near)) if near else set()
+    return any(len({each[key] for each in near}) > 1 for key in always)
+
+
+def _is_number_of_parameter(module: Module, key: ClaimKey, shown: ShownFailures) -> bool:
+    """Whether a text gives a parameter a number of elements, where a record brought a size that is anything.
+
+    What callers pass may well have that number: `state: of shape [1, ...]`.
+    """
+    claim = module.claims[key[1]]
+    if claim.notation == "annotation" or module.sites[claim.sites[0]].kind != "param":
+        return False
+    dims = parse_spec(claim.spec).dims
+    axes = {mismatch.axis for _, mismatch in shown if mismatch.reason == "dim" and mismatch.axis is not None}
+    is_number = bool(axes) and all(axis < len(dims) and isinstance(dims[axis], FixedDim) for axis in axes)
+    return is_number and any(_NAMELESS.fullmatch(size_at_fault(mismatch)) for _, mismatch in shown)
+
+
+def _unused_source(spec: Spec, shown: ShownFailures) -> str:
+    """The integer that a claim gives an axis, if it was made up and the axis has a size made of others, `2 * half`.
+
+    An author may mean that the one follows from the others, `total = left + right`. Nobody does of what the code gives
+    to another axis, nor of a single integer in the place of another.
+    """
+    sizes = {size_at_fault(mismatch) for _, mismatch in shown}
+    if len(shown) > 1 and len(sizes) == 1:
+        return ""  # whatever integers are made up, it stays: it is written in the code
+    unused = [_unused_integer(each, mismatch, spec) for each, mismatch in shown]
+    made_of_others = (
+        size.isdigit() and size not in {known for _, known in (*each.evaluation.integers, *each.evaluation.sizes)}
+        for each, mismatch in shown
+        if (size := size_at_fault(mismatch))
+    )
+    first = unused[0]
+    if first is None or not all(unused) or not any(made_of_others):
+        return ""
+    # Of a function of one integer nothing else was made up that it could follow from.
+    others = {name for each, _ in shown for name, _ in (*each.evaluation.integers, *each.evaluation.sizes)}
+    return first.source if others - {first.name, first.source} else ""
+
+
+def _unused_integer(each: EvaluationView, mismatch: Mismatch, spec: Spec) -> BoundSize | None:
+    """The made-up integer that alone a claim asks for at the axis at fault, if no array has an axis of that size."""
+    dim = spec.dims[mismatch.axis] if mismatch.axis is not None and mismatch.axis < len(spec.dims) else None
+    name = dim.name if isinstance(dim, NamedDim) else None
+    bound = next((each for each in mismatch.bound if each.name == name), None)
+    if bound is None or bound.line is not None:
+        return None
+    if not any(bound.size == made for _, made in each.evaluation.integers):
+        return None
+    observed = (o.value for call in each.evaluation.calls for o in call.observations)
+    seen = any(bound.size in array.shape for value in observed for array in arrays_in(value))
+    return None if seen else bound
+
+
+def _is_in_other_words(module: Module, key: ClaimKey, shown: ShownFailures) -> bool:
+    """Whether a text that has a name of its own for each axis of an argument gives some of them those of integers.
+
+    The axis is as long as the caller likes, and nothing says that callers pass another length than the integer: of
+    `# (batch, emb_dim)` behind `n, d = x.shape`, with `self.emb_dim`, each name may be that of the same axis.
+    """
+    claim = module.claims[key[1]]
+    dims = parse_spec(claim.spec).dims
+    if claim.notation == "annotation":
+        return False
+    for each, mismatch in shown:
+        shape = mismatch.value.shape if isinstance(mismatch.value, ArrayValue) else ()
+        names = {size: name for name, size in each.evaluation.sizes}
+        if mismatch.reason != "dim" or not len(dims) == len(shape) == len(set(shape)) > 1:
+            return False
+        sizes = [size for _, size in each.evaluation.sizes]
+        if not any(sizes[start : start + len(shape)] == [*shape] for start in range(len(sizes))):
+            return False  # no argument as it came: turned, or of axes of two
+        if not mismatch.bound or any(bound.line is not None or bound.size in shape for bound in mismatch.bound):
+            return False  # some name means an axis already, or what does not fit comes from a claim
+        pairs = zip(dims, shape, strict=True)
+        if not all(isinstance(dim, NamedDim) and names.get(size, dim.name) != dim.name for dim, size in pairs):
+            return False
+    return bool(shown)
+
+
+def _is_known(each: EvaluationView, mismatch: Mismatch) -> bool:
+    """Whether what the claim asks for was not made up itself, as an axis is of which a comment only says `j|k`."""
+    if not any(a.kind == "sizes" and a.provenance == "invented" for a in each.assumptions):
+        return True
+    sizes = {size for _, size in each.evaluation.sizes}
+    return all(not bound.size.isdigit() or bound.size in sizes for bound in mismatch.bound)
+
+
+def has_another_name(modules: Mapping[str, Module], key: ClaimKey, shown: ShownFailures) -> bool:
+    """Whether the axis that does not fit always has the size of another dim than its claim's, by a claim that holds.
+
+    The code ran with two sizes for the two, whatever arrays were invented.
+    """
+    dims = parse_spec(modules[key[0]].claims[key[1]].spec).dims
+    for each, mismatch in shown:
+        shape = mismatch.value.shape if isinstance(mismatch.value, ArrayValue) else ()
+        if mismatch.axis is None or len(dims) != len(shape):
+            return False
+        dim, size = dims[mismatch.axis], shape[mismatch.axis]
+        others = [
+            axis
+            for other, result in each.results.items()
+            if other != key and result.good and result.reader is not None
+            for axis in result.reader.axes_of(modules[other[0]].claims[other[1]])
+        ]
+        if not isinstance(dim, NamedDim | FixedDim) or any(axis[:2] == (str(dim), size) for axis in others):
+            return False
+        # A number may well be the size of what only comments name.
+        is_number = isinstance(dim, FixedDim)
+        if not any(found == size and (in_code or not is_number) for name, found, in_code in others if name != str(dim)):
+            return False
+    return bool(shown)
+
+
+def _says_more(module: Module, claim: Claim, each: EvaluationView, mismatch: Mismatch) -> bool:
+    """Whether a text only gives a number to an axis of an argument that its annotation calls by a name: `(n, 3)`.
+
+    Both may hold: who calls it with `points: Float[Array, "n d"]` gives three coordinates. So it is with an integer of
+    the model, whose size and that of d were made up apart.
+    """
+    value, axis = mismatch.value, mismatch.axis
+    annotation = annotation_beside(module, claim, each.evaluation, mismatch)
+    if annotation is None or mismatch.reason != "dim" or axis is None or not isinstance(value, ArrayValue):
+        return False
+    said, annotated = (parse_spec(each.spec) for each in (claim, annotation))
+    places = [place_of_axis(spec, axis, len(value.shape)) for spec in (said, annotated)]
+    if places[0] is None or places[1] is None:
+        return False
+    dim, other = said.dims[places[0]], annotated.dims[places[1]]
+    integers = {each.name for each in mismatch.bound if each.line is None}
+    names = Spec((dim,)).names()
+    is_number = isinstance(dim, FixedDim) or (bool(names) and integers.issuperset(names))
+    return is_number and dim != other and isinstance(other, NamedDim | AnyDim)
+
+
+def is_of_own_variables(claim: Claim, shown: ShownFailures) -> bool:
+    """Whether the code has variables for all names of a claim, and what does not fit follows from these alone.
+
+    After `b, t, d = x.shape` that holds for any x, whatever was made up: `jnp.concatenate([x, x], 1)  # (b, t, d)`.
+    """
+    names = parse_spec(claim.spec).names()
+    symbolic = [mismatch for each, mismatch in shown if each.evaluation.mode == "symbolic"]
+    for mismatch in symbolic:
+        own = {bound.name for bound in mismatch.bound if bound.line is None and bound.source == bound.name}
+        if mismatch.axis is None or not own.issuperset(names) or not isinstance(mismatch.value, ArrayValue):
+            return False
+        known = {word for bound in mismatch.bound for word in _SYMBOL.findall(bound.size)}
+        if not known.issuperset(_SYMBOL.findall(mismatch.value.shape[mismatch.axis])):
+            return False
+    return bool(symbolic)
