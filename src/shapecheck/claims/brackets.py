@@ -39,10 +39,11 @@ _ENUMERATED = re.compile(r"\b([A-Za-z]+_?)[01],\s*(?:\1[12],\s*)?\.\.\.,\s*\1[A-
 # A set of shapes, or what maps one to another; but not a dict, whose entries have names.
 _BRACES = re.compile(r"\{(?!\s*+['\"\w]++\s*+:)[^{}]*+\}")
 _BARE_SIGNS = (" x ", " × ", "-by-")
-_SIZE = r"(?:\d+[A-Za-z]\w*|[A-Za-z]\w*(?:\s?[*/+]\s?\w+)?|\d+|\(\w+(?:\s?[-+*/]\s?\w+)+\))"
+_SIZE = r"(?:\d+[A-Za-z]\w*|[A-Za-z]\w*(?:\s?(?://|[*/+])\s?\w+)?|\d+|\(\w+(?:\s?[-+*/]\s?\w+)+\))"
 _BARE = re.compile(
     rf"(?<![\w.\-/(\[*+^])(?:{GLUED_PRODUCT.pattern}|{_SIZE}(?:(?:-by-{_SIZE})+|(?: [x×] {_SIZE})+))(?![\w\-(\[^*/])"
 )
+_CUT = re.compile(r"(?:\*\*?|//|[\^·⋅+])\s++$")  # in front of what is only the rest of a list: `B x (n - 1) // m x C`
 # What comes before or behind a bracket that is an operand: `10000 ** (2i / dim)`.
 _OPERATOR_BEFORE = re.compile(r"[\w)\]]\s*+(\*\*|\^|//?|[*×·⋅+−-]|(?<=\s)x(?=\s))\s*+$")
 _OPERATOR_BEHIND = re.compile(r"(?:\s*+(?:\*\*|\^|//?|[*·⋅+])|\s++x(?=\s))\s*+[\w(\[]")
@@ -126,6 +127,8 @@ def _bare_lists(text: str, outside: Sequence[_BracketGroup]) -> Iterator[Bracket
         free = all(start <= group.start and group.end <= end for group in beside)  # `B x (1 + Q)` holds one
         operands = {*re.split(r"-by-| [x×] ", with_spaced_products(match.group()))}
         twice = len(operands) == 1 and all(len(each) > 1 for each in operands)  # "step-by-step"
+        if _CUT.search(text, 0, start):
+            continue
         if free and spec is not None and len(spec.dims) > 1 and not twice and operands.isdisjoint(PROSE | {"x"}):
             yield Bracket(start=start, end=end, text=match.group(), spec=spec, bare=True)
 

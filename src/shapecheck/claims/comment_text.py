@@ -423,6 +423,7 @@ _LETTERS = re.compile(r"(?:^|:)\s*(?P<dims>[A-Z][a-z]?\d?(?:[ \t]+(?:[A-Z][a-z]?
 _WORDS = re.compile(r"\s*(?P<dims>[A-Za-z]\w*(?:[ \t]+\w+){1,5})\s*")
 
 
+_DASHED = re.compile(r"\w+ - ")  # a name in front: `queries - B x D x T`
 _SCALAR = re.compile(r"\s*(?:an?\s+)?(?P<word>scalar)\s*[.]?\s*")
 
 
@@ -458,6 +459,8 @@ def _are_plain(spec: Spec, known: Container[str], text: str) -> bool:
     `B x T` may be a product: it needs a name that is known, or a third axis.
     """
     if "," not in text:
+        if _DASHED.match(text):
+            return False
         return (len(spec.dims) > 2 or any(name in known for name in spec.names())) and "x" not in spec.names()
     if any(isinstance(dim, SymbolicDim) for dim in spec.dims):  # `n x m, C-order`
         return len(spec.dims) > 2 and all(name in known for name in spec.names())

@@ -105,6 +105,10 @@ class Framework:
         layer = bool(self.layers) and module.startswith(self.layers)
         return module.startswith(f"{self.package}.") and not layer
 
+    def ends_construction(self, cls: type) -> str:
+        """The method after which nothing changes the fields of a new instance; "" if its constructor is the last."""
+        return ""
+
     def state_classes(self) -> Classes:
         """The classes of what carries a model's state through its calls, which nobody may look into twice."""
         return ()

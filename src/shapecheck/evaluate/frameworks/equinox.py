@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -42,6 +43,13 @@ class EquinoxFramework(StagedFramework):
     def is_abstract(self, cls: type) -> bool:
         """Whether it has an `AbstractVar` or an `AbstractClassVar` left."""
         return bool(getattr(cls, "__abstractvars__", ()) or getattr(cls, "__abstractclassvars__", ()))
+
+    def ends_construction(self, cls: type) -> str:
+        """`__check_init__`, which each base has for itself, if fields have converters: these run after `__init__`."""
+        module = self.module_class()
+        is_module = module is not None and issubclass(cls, module)
+        fields = dataclasses.fields(cls) if is_module and dataclasses.is_dataclass(cls) else ()
+        return "__check_init__" if any("converter" in each.metadata for each in fields) else ""
 
     def state_classes(self) -> Classes:
         """`equinox.nn.State`, once `equinox.nn` is there."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 
-from shapecheck.evaluate.framework_protocol import packages
+from shapecheck.evaluate.framework_protocol import loaded_frameworks, packages
 from shapecheck.evaluate.own_errors import HANDLE, raise_own
 from shapecheck.evaluate.probes.attribute_access import UNREADABLE, class_names, own_names, read_attribute
 from shapecheck.evaluate.probes.constructor_arguments import Construction
@@ -290,8 +290,10 @@ class ModuleProbe:
         def decorate(cls: object) -> object:
             if not isinstance(cls, type):
                 return cls
-            name = "__new__" if issubclass(cls, tuple) else "__init__"
-            original = type.__getattribute__(cls, name)
+            last = "" if issubclass(cls, tuple) else _ends_construction(cls)
+            name = "__new__" if issubclass(cls, tuple) else last or "__init__"
+            own = type.__getattribute__(cls, "__dict__")
+            original = own.get(name, _check_nothing) if last else type.__getattribute__(cls, name)
 
             @functools.wraps(original)
             def construct(first: object, *args: object, **kwargs: object) -> object:
@@ -415,6 +417,14 @@ def _probe_of(variables: Mapping[str, object]) -> ModuleProbe | None:
 def _members(instance: object) -> dict[str, object]:
     fields = () if (own := own_names(instance)) else read_attribute(type(instance), "_fields", ())
     return {**own, **{name: getattr(instance, name) for name in fields}}  # named tuples have no __dict__
+
+
+def _ends_construction(cls: type) -> str:
+    return next(filter(None, (each.ends_construction(cls) for each in loaded_frameworks())), "")
+
+
+def _check_nothing(instance: object) -> None:
+    """What a class does that has no check of its own instances."""
 
 
 def _with_field(instance: object, name: str, value: object) -> object:

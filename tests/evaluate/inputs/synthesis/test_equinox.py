@@ -233,6 +233,27 @@ class Poly(eqx.Module):
         powers = x[:, None] ** jnp.arange(self.coefficients.shape[0])  # (n, k)
         return powers * self.coefficients  # (k, n)  ~SC201
 """,
+    # converters run when the constructor has come to its end
+    "converted.py": """
+def column(x):
+    x = jnp.asarray(x)
+    return x[:, None] if x.ndim == 1 else x
+
+class Table(eqx.Module):
+    rows: Float[Array, "n p"] = eqx.field(converter=column)
+    def __init__(self, rows):
+        self.rows = rows
+    def __check_init__(self):
+        assert self.rows.ndim == 2
+
+class Labelled(Table):
+    labels: Float[Array, "n"] = eqx.field(converter=column)  ~SC205
+    def __init__(self, rows, labels):
+        self.rows, self.labels = rows, labels
+
+def make(x: Float[Array, "n"]):
+    return Table(x), Labelled(x, x)
+""",
     "static_arrays.py": """
 class Noise(eqx.Module):
     scale: Float[Array, "d"]
