@@ -132,7 +132,7 @@ def without_harmless(module: Module, claim: Claim, each: EvaluationView, mismatc
     spec = parse_spec(claim.spec)
     owes_none = _owes_no_number(each, mismatch, spec)
     found: Sequence[Assumption] = without_numbers(each.assumptions) if owes_none else each.assumptions
-    if _is_other_number(each, mismatch, spec):
+    if _is_other_number(each, mismatch, spec) and not is_made_itself(module, claim, each):
         found = [a for a in found if a.kind != "sizes"]
     if mismatch.reason == "rank" or _is_of_named_sizes(each, mismatch):
         found = [a for a in found if a.kind != "size"]
@@ -161,6 +161,13 @@ def _is_other_number(each: EvaluationView, mismatch: Mismatch, spec: Spec) -> bo
     if each.evaluation.mode != "symbolic" or mismatch.reason != "dim" or axis is None or spec.rank() is None:
         return False
     return isinstance(spec.dims[axis], FixedDim) and at_fault.isdigit()
+
+
+def is_made_itself(module: Module, claim: Claim, each: EvaluationView) -> bool:
+    """Whether a claim is about a field or an argument that was made up with any sizes."""
+    site = module.sites[claim.sites[0]]
+    made = {a.subject.rpartition(".")[2] for a in each.assumptions if a.kind == "sizes" and a.provenance == "invented"}
+    return site.kind in ("field", "param") and site.name in made
 
 
 def _owes_no_number(each: EvaluationView, mismatch: Mismatch, spec: Spec) -> bool:

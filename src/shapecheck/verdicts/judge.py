@@ -27,6 +27,7 @@ from shapecheck.verdicts.evaluation_results import MADE_UP, ClaimKey, Result, ev
 from shapecheck.verdicts.evidence import (
     EvaluationView,
     counts,
+    is_made_itself,
     only_if,
     select_counting,
     without_harmless,
@@ -293,7 +294,8 @@ def _verdict(
         pairs = [each for each in shown if each in stacks or are_alike(each[1], mismatch)]
         about: Literal["shape", "dim", "dtype"] = "shape"
         is_written = is_written_size(module, pairs) or has_another_name(modules, key, pairs)
-        is_written |= is_of_own_variables(module.claims[key[1]], pairs)
+        if not any(is_made_itself(module, module.claims[key[1]], each) for each, _ in pairs):
+            is_written |= is_of_own_variables(module.claims[key[1]], pairs)
         if mismatch.reason == "dim" and is_written and is_outside_of_functions(mismatch, shown):
             pairs = shown
         if reason := doubt(module, key, mismatch, pairs):

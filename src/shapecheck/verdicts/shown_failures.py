@@ -54,8 +54,10 @@ def _follows_made_integers(spec: Spec, shown: ShownFailures) -> bool:
     """Whether a claim has a number where the axis is as long as integers that were made up, which nothing limits.
 
     Of `zeros(dim + padding)`, which is called a `Float[Array, "3"]`, nobody knows that whoever calls it makes three.
-    What has the size of an axis of an argument, or always the same number, is as long for them, too.
+    What has the size of an axis of an argument, or always the same number, is as long for them, too; and what has that
+    of an integer which the claim names elsewhere is another axis.
     """
+    elsewhere = spec.names()
     sizes: list[str] = []
     for each, mismatch in shown:
         dim = spec.dims[mismatch.axis] if mismatch.axis is not None and mismatch.axis < len(spec.dims) else None
@@ -64,7 +66,8 @@ def _follows_made_integers(spec: Spec, shown: ShownFailures) -> bool:
         of_argument = {other for _, other in each.evaluation.sizes} - made
         if mismatch.reason != "dim" or not isinstance(dim, FixedDim) or not made:
             return False
-        if not size.isdigit() or size in of_argument:
+        named = {integer for name, integer in each.evaluation.integers if name.rpartition(".")[2] in elsewhere}
+        if not size.isdigit() or size in of_argument | named:
             return False
         sizes.append(size)
     return len(set(sizes)) > 1

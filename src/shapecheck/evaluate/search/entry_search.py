@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
@@ -425,6 +426,8 @@ class EntrySearch:
             return (*further.tied, *self._further.again(further.tied))
         if not errors or (further.requires is None and self._entry.origin == "seen"):
             return ()
+        if further.tied and further.requires is not None and _counts_sequence(further.requires, further.tied[0]):
+            return further.tied
         is_equality = further.requires is not None and further.requires.value.isidentifier()
         if (not further.tied or is_equality) and self._sizes.follows_others(errors[0]):
             return ()
@@ -503,6 +506,19 @@ class EntrySearch:
             yield Assumption("value", name, f"{AT_MOST} {limit}", "written")
         if outcome.trial.variant == SQUARES:
             yield Assumption("size", "free dims", "powers of four", "invented")
+
+
+def _counts_sequence(requires: Assumption, tied: TrialOutcome) -> bool:
+    """Whether the size that something has to have is what the integers of one argument come to: those are made up.
+
+    Of `x.reshape(batch, *spatial_shape)` the patches are as many as that shape says, which callers give.
+    """
+    products: defaultdict[str, int] = defaultdict(lambda: 1)
+    for name, size in tied.bound_call.integers.items() if tied.bound_call is not None else ():
+        sequence, is_item, _ = name.partition("[")
+        if is_item:
+            products[sequence] *= size
+    return requires.value.isdigit() and int(requires.value) in products.values()
 
 
 def _by_chance(found: TrialOutcome) -> TrialOutcome:

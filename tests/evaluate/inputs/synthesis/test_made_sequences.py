@@ -6,6 +6,7 @@ import pytest
 
 HEAD = """
 from collections.abc import Sequence
+from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 """
@@ -23,6 +24,28 @@ def two(x: Float[Array, "c n"], w: Float[Array, "c n"], counts: Sequence[int]):
     a, b = counts
     y = x @ w ~SC305
     return jnp.broadcast_to(y, (a, b, *y.shape))
+""",
+    # as many patches as a shape comes to that callers give; the code's own number is another matter
+    "products.py": """
+def unflattened(x: Float[Array, "b patches c"], spatial_shape: tuple[int, ...]):  ~unreached
+    return x.reshape(x.shape[0], *spatial_shape, x.shape[-1])
+
+def of_code(x: Float[Array, "b patches c"], spatial_shape: tuple[int, ...]):  ~unreached
+    return x.reshape(x.shape[0], 30, x.shape[-1]) + jnp.zeros(spatial_shape).sum()  ~SC305
+""",
+    # what a list holds was made up with any sizes, and the text is about them
+    "elements.py": """
+class Molecule(NamedTuple):
+    '''Attributes:
+        atoms: List of (element, position) tuples. Element is str,
+            position is an array of shape (3,).  ~unreached
+    '''
+    atoms: list[tuple[str, Array]]
+    count: int
+
+    def mask(self) -> Float[Array, "count count"]:
+        return jnp.zeros((self.count, self.count))
+
 """,
     # an initializer is given one size, or several: the claim is about how it is called, and that is nowhere
     "initializers.py": """
