@@ -80,12 +80,24 @@ class Segment:
         return not self.names and any(shape.spec.dims for shape in self.shapes)
 
 
+# What one axis becomes, and no value: "reshape last axis into (G, C//G)".
+_OF_ONE_AXIS = re.compile(
+    r"\b(?:last|first|second|third|final|trailing|leading|single|channels?|features?|heads?|batch|time|hidden|embedding)"
+    r"\s+(?:axis|dim|dimension)\s+(?:(?:is|gets)\s+)?(?:split|reshaped|unflattened)?\s*(?:in)?to\s*[`'\"]*$",
+    re.IGNORECASE,
+)
+
+
 def read_comment(text: str, known: Container[str] = frozenset(), *, described: bool = False) -> list[Segment]:
     """The shapes that a comment states, segment by segment; `known` are names of dims in this file.
 
     With `described` the text tells of one value, whose name stands before it: also `(4, 4) transform` may be its shape.
     """
-    brackets = [each for each in find_brackets(text) if not is_hedge(each.text) and not _is_cut_short(text, each)]
+    brackets = [
+        each
+        for each in find_brackets(text)
+        if not is_hedge(each.text) and not _is_cut_short(text, each) and not _OF_ONE_AXIS.search(text, 0, each.start)
+    ]
     segments = _segments(text, brackets, known, described=described)
     if segments and not described and any(each.labels and each.colon for each in segments):
         # In `G is (n_g, 3), R is (nat, 3)` one says what the other is.

@@ -25,6 +25,9 @@ from shapecheck.shapes.spec import (
 from shapecheck.shapes.split_dims import PROSE, Tokens, split_at
 
 # A chain of attributes speaks of a size only if it subscripts one of these: `x.shape[0]`, but not `t_eval[0]`.
+# What a tuple holds, and no axis: "a tuple of shape (Scalar, PyTree)".
+_TYPES = frozenset({"PyTree", "Scalar", "ScalarLike", "Array", "ArrayLike", "Tensor", "Callable", "Optional", "Union"})
+_TYPES |= {"float", "str", "bool", "bytes", "dict", "list", "tuple"}
 _SIZES = ("shape", "shapes", "size", "sizes", "dim", "dims")
 
 
@@ -149,6 +152,8 @@ def _expression_dim(piece: Tokens) -> Dim:
         raise SpecError("a subscript of something that is no shape")
     if isinstance(expression, Name) and is_name(expression.text):
         name = expression.text
+        if name in _TYPES:
+            raise SpecError("this is a type")
         return AnyDim(_without_underscores(name)) if name[0] in PREFIXES else NamedDim(name)
     dim = expression_dim(expression)
     size = dim.size if isinstance(dim, FixedDim) else 0

@@ -233,7 +233,9 @@ def skeleton(value: Value) -> str:
 def subtree(claim: Claim, value: Value) -> Value:
     """The pytree that a structure name stands for: the value, or the element of it that the annotation describes."""
     for selector in claim.select:
-        if isinstance(selector, int) and isinstance(value, TreeValue) and selector < len(value.children):
+        if isinstance(value, TreeValue) and value.kind == "call" and selector == "result":
+            value = value.children[-1]
+        elif isinstance(selector, int) and isinstance(value, TreeValue) and selector < len(value.children):
             value = value.children[selector]
     return value
 

@@ -25,6 +25,7 @@ from shapecheck.evaluate.probes.vmap_axes import VmapFrames
 from shapecheck.model import NamedSize, Observation, OtherValue, Scope, Site, TreeValue
 
 _ITEM_LIMIT = 64
+_OF_PYTREES = frozenset({"tree_flatten", "tree_flatten_with_keys", "tree_unflatten"})  # which JAX calls
 _CALL_LIMIT = 20_000  # calls kept of one evaluation; beyond it a Python loop repeats itself
 
 
@@ -52,6 +53,7 @@ class ModuleProbe:
         self.field_sites: dict[int, list[Site]] = {}
         self._claimed = {site.scope for site in sites if site.kind in ("param", "return", "called", "yielded")}
         self._methods = {s.index for s in scopes if s.parameters and s.parent and scopes[s.parent].kind == "class"}
+        self._of_pytrees = {each.index for each in scopes if each.qualname.rpartition(".")[2] in _OF_PYTREES}
         self._declared = DeclaredMethods(scopes, _probe_of)
         for site in sites:
             if site.kind == "param":
@@ -64,7 +66,9 @@ class ModuleProbe:
     def enter(self, scope: int, outer: OpenCall | None) -> OpenCall:
         """Open a call of `scope` and observe its parameters."""
         frame = sys._getframe(1)
-        opened = self._open(scope, outer)
+        # JAX puts whatever it likes into a pytree that it builds, such as the stacked leaves of a `vmap`.
+        by_jax = scope in self._of_pytrees and _is_rebuilt(frame.f_back)
+        opened = self._open(scope, outer, kept=not by_jax)
         opened.caller = self.recorder.frame(frame.f_back)
         variables = frame.f_locals
         owner = self.scopes[scope].parameters[:1]
@@ -342,7 +346,7 @@ class ModuleProbe:
                 names = visible(site.names, own, self._variables(frame)[1])
                 opened.observations.append(Observation(site.index, describe(own[site.name]), names))
 
-    def _open(self, scope: int, outer: OpenCall | None) -> OpenCall:
+    def _open(self, scope: int, outer: OpenCall | None, *, kept: bool = True) -> OpenCall:
         recorder = self.recorder
         recorder.touched.add((self.path, scope))
         if outer is not None and outer.run != recorder.run and recorder.keeps:
@@ -351,7 +355,7 @@ class ModuleProbe:
             recorder.calls.append(outer)
         recorder.count += 1
         opened = OpenCall(self, scope, recorder.count, outer)
-        if recorder.observes and recorder.keeps and len(recorder.calls) < _CALL_LIMIT:
+        if kept and recorder.observes and recorder.keeps and len(recorder.calls) < _CALL_LIMIT:
             recorder.calls.append(opened)
         return opened
 

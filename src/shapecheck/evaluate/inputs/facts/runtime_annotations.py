@@ -98,7 +98,8 @@ def annotation_of(function: Callable[..., object], name: str, raw: object) -> ob
             if init is not None and of_init.get(name) not in _SILENT:
                 found = annotation_of(init, name, of_init[name])
                 # Of a field with a converter Equinox writes what the converter takes into the constructor, too.
-                own = annotation_of_field(cls, name) if holds_plain_array(found) else MISSING
+                is_of_converter = holds_plain_array(found) or _has_converter(cls, name)
+                own = annotation_of_field(cls, name) if is_of_converter else MISSING
                 return own if array_type(own) is not None else found
             if name in (annotations := own_annotations(cls)) and not _is_made_of(init, name):
                 # Of a field with a converter the signature says what the converter takes: often anything.
@@ -107,6 +108,11 @@ def annotation_of(function: Callable[..., object], name: str, raw: object) -> ob
                 return _resolve(own_annotation, vars(sys.modules.get(cls.__module__, typing)), inside)
     inner = underlying_function(function)
     return _resolve(raw, getattr(inner, "__globals__", {}), _type_parameters(inner))
+
+
+def _has_converter(cls: type, name: str) -> bool:
+    fields = dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ()
+    return any(each.name == name and "converter" in each.metadata for each in fields)
 
 
 def _type_parameters(owner: object) -> dict[str, object]:

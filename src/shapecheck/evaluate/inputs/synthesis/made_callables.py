@@ -10,7 +10,12 @@ from typing import Any, cast
 import jax
 import jax.numpy as jnp
 
-from shapecheck.evaluate.inputs.facts.runtime_annotations import annotation_of, array_type, signature_of
+from shapecheck.evaluate.inputs.facts.runtime_annotations import (
+    annotation_of,
+    array_type,
+    holds_anything,
+    signature_of,
+)
 from shapecheck.evaluate.inputs.trials.size_assignment import Size, UnknownSizeError, evaluate
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.shapes import AnyDims, Dim, NamedDim, SymbolicDim, VariadicDim, is_variadic, parse_spec
@@ -74,7 +79,8 @@ def _laid_out(dims: Sequence[Dim], shape: Sizes) -> list[tuple[Dim, Sizes]]:
 class MadeCallable:
     """A function that takes what is `taken`, and gives the `usual` value of the annotation `given`.
 
-    The axes that its arguments have, too, are as large as theirs.
+    The axes that its arguments have, too, are as large as theirs. What is annotated as an argument, with a structure or
+    axes that this leaves open, is like that.
     """
 
     def __init__(self, taken: Mapping[str, object], given: object, usual: object) -> None:
@@ -83,11 +89,22 @@ class MadeCallable:
     def __call__(self, *args: object, **kwargs: object) -> object:
         """Zeros of the shapes that the annotation says."""
         sizes = _ArgumentSizes()
+        if (like := self._like(args, kwargs)) is not None:
+            return jax.tree_util.tree_map(lambda leaf: jnp.zeros_like(leaf) if is_array(leaf) else leaf, like)
         for annotation, value in zip(self.taken.values(), args, strict=False):
             sizes.bind(annotation, value)
         for name, value in kwargs.items():
             sizes.bind(self.taken.get(name), value)
         return _fill(self.given, self.usual, sizes)
+
+    def _like(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
+        """The argument that has the annotation of the result, if that does not say how it looks; else None."""
+        found = array_type(self.given)
+        says_all = found is not None and not any(isinstance(dim, AnyDims) for dim in parse_spec(found.shape).dims)
+        if says_all or (found is None and not holds_anything(self.given)):
+            return None
+        named = {**dict(zip(self.taken, args, strict=False)), **kwargs}
+        return next((named[n] for n, each in self.taken.items() if n in named and str(each) == str(self.given)), None)
 
 
 def _fill(annotation: object, usual: Any, sizes: _ArgumentSizes) -> object:

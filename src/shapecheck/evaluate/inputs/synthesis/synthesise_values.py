@@ -25,6 +25,7 @@ from shapecheck.evaluate.inputs.facts.random_keys import key_types
 from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     MISSING,
     array_type,
+    holds_anything,
     is_array_type,
     is_dtype_class,
     is_plain_array,
@@ -203,12 +204,13 @@ class ValueSynthesis:
 
     def _callable(self, arguments: Sequence[object], name: str) -> Callable[..., object]:
         """A function that gives what its annotation promises, else one that keeps shapes."""
+        listed = arguments[0] if len(arguments) == 2 and isinstance(arguments[0], list) else ()
+        taken = dict(zip(map(str, itertools.count()), listed, strict=False))
+        if len(arguments) == 2 and holds_anything(arguments[1]) and str(arguments[1]) in map(str, listed):
+            return functools.partial(MadeCallable(taken, arguments[1], None))  # a pytree like the one that it is given
         if len(arguments) == 2 and is_array_type(arguments[1]):
-            taken = arguments[0] if isinstance(arguments[0], list) else ()
             try:
-                return self.made_callable(
-                    dict(zip(map(str, itertools.count()), taken, strict=False)), arguments[1], name
-                )
+                return self.made_callable(taken, arguments[1], name)
             except CannotSynthesiseError:
                 pass
         if len(arguments) == 2 and _may_be_made(arguments[1]):
