@@ -39,7 +39,7 @@ from shapecheck.verdicts.select_arrays import (
 from shapecheck.verdicts.unify import natural_site
 
 _AGREEING = 2  # other fields whose comments must agree on a name
-_SEVERAL_AXES = re.compile(r"spatial(?:_(?:dims|axes|shape))?", re.IGNORECASE)
+_SEVERAL_AXES = re.compile(r"(?:\w+_)?(?:spatial|tensor)(?:_(?:dims|axes|shape))?", re.IGNORECASE)
 _PRODUCT = re.compile(r"\w\)?\s+[x×]\s+\(?\w")
 
 Judge = Callable[[Claim, Observation, Turn | None], Mismatch | str | None]
@@ -70,8 +70,9 @@ class ClaimDoubts:
             return "its names may be the roles of axes, as those before an equals sign are"
         if mismatch.reason == "rank" and not claim.marked and self._has_as_many_elements(mismatch.value, claim):
             return "its names may be those of the value's elements, of which there are as many"
-        if mismatch.reason == "rank" and (word := self._stands_for_several(claim)):
-            return f"{word} may stand for several axes"
+        several = self._stand_for_several(claim)
+        if several and (mismatch.reason == "rank" or len(several) > 1):
+            return f"{several[0]} may stand for several axes"
         if mismatch.reason == "rank" and self.reader.module.scopes[self.reader.call.scope].for_a_rank:
             return "the docstring speaks of arrays with a certain number of axes, and these may have another"
         if isinstance(value, TreeValue) and not claim.select and self._may_mean_one_part(claim, value):
@@ -99,10 +100,13 @@ class ClaimDoubts:
             return "the comments that bind its names speak of other data, which may have other sizes"
         return ""
 
-    def _stands_for_several(self, claim: Claim) -> str:
-        """The word for all spatial axes in a claim of another number of axes: `(b, spatial, c)` of images."""
+    def _stand_for_several(self, claim: Claim) -> list[str]:
+        """The words that may stand for all spatial axes, or for those of a tensor: `(b, spatial, tensor)` of images.
+
+        Of two such nobody knows which axes are whose.
+        """
         names = [name for name in parse_spec(claim.spec).names() if _SEVERAL_AXES.fullmatch(name)]
-        return names[0] if names and claim.notation != "annotation" else ""
+        return names if claim.notation != "annotation" else []
 
     def _is_of_later_value(self, claim: Claim, fresh: Sequence[str]) -> bool:
         """Whether a claim is about a parameter that the function gives another value, which the comments may mean.

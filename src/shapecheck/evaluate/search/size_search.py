@@ -32,7 +32,7 @@ from shapecheck.evaluate.inputs.trials.ties import (
     explain_tie,
     relations_in_code,
 )
-from shapecheck.evaluate.inputs.trials.trial import Apart, CallSpec, SearchResult, Trial, TrialOutcome
+from shapecheck.evaluate.inputs.trials.trial import Apart, BoundCall, CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.called_claims import related_sizes, sizes_as_before
 from shapecheck.evaluate.search.derived_sizes import derived_ties, is_computed, meets_derived, varying_sizes
@@ -448,6 +448,8 @@ class SizeSearch:
         if text == str(outcome.bound_call.integers.get(columns, "")):
             return Assumption("tie", name, columns, "alias")
         sizes = outcome.bound_call.sizes()
+        if text.isdigit() and _was_alone(name, int(text), outcome.bound_call) and not sizes.names_of(int(text)):
+            return Assumption("tie", *tie, "alias")  # the instance was made for that size
         signature = self._call_spec.signature
         specs = outcome.bound_call.inner_specs
         said = (spec for spec in specs if not all(map(signature.is_made, parse_spec(spec).names())))
@@ -534,6 +536,11 @@ class SizeSearch:
             if outcome.ok:
                 return outcome
         return None
+
+
+def _was_alone(name: str, size: int, bound_call: BoundCall) -> bool:
+    """Whether a name had a size when a method was seen, and no other name had it."""
+    return [each for each, other in bound_call.apart.before.items() if other == size] == [name]
 
 
 def _lacks_package(outcome: TrialOutcome, before: TrialOutcome) -> bool:
