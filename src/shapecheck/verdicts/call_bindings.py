@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Container, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 
 from shapecheck.model import ArrayValue, Call, Claim, Module, NamedSize, Observation, arrays_in
@@ -67,6 +67,7 @@ class CallReader:
         self.of_records: Mapping[str, tuple[BoundSize, Size]] = {}  # names in the fields of what arguments are
         self.numbers_of_records: Set[Size] = frozenset()  # and the numbers there
         self._bound_by_result: dict[str, tuple[int, ArrayValue]] = {}  # the claim, and the value
+        self._bound_by: dict[str, int] = {}  # the annotation that was the first to have a name
         self.vague: frozenset[tuple[str, ...]] = frozenset()
         self.fresh_origins: dict[str, BoundSize] = {}
         self.seen: dict[int, list[Observation]] = defaultdict(list)
@@ -357,8 +358,31 @@ class CallReader:
     def read_annotations(self, claims: Mapping[int, Claim]) -> None:
         """Check annotations in the order of evaluation; each binds names for those after it.
 
-        One that uses what only a later one binds waits for that.
+        Where more of those on local variables deny what the first ones bind than there are of these, it is these that
+        are false: after `fx: Float[Array, "h"]`, which has the width, all that is right would be wrong.
         """
+        before = self.memo, dict(self.origins), self.outcomes
+        self._read_in_order(claims)
+        binders = self._denied_binders(claims)
+        if not binders:
+            return
+        usual = self.memo, self.origins, self.outcomes, self._bound_by_result, self._bound_by
+        self.memo, self.origins, self.outcomes = before[0], before[1], ClaimOutcomes()
+        self._bound_by_result, self._bound_by = {}, {}
+        self._read_in_order(claims, binders)
+        if len(self.outcomes.bad) >= len(usual[2].bad):
+            self.memo, self.origins, self.outcomes, self._bound_by_result, self._bound_by = usual
+
+    def _denied_binders(self, claims: Mapping[int, Claim]) -> set[int]:
+        """The claims on local variables that alone bind the names of claims which fail, if these are more."""
+        bad = [index for index, each in self.outcomes.bad.items() if each.reason == "dim"]
+        names = {name for index in bad for name in parse_spec(claims[index].spec).names()}
+        found = {self._bound_by[name] for name in names if name in self._bound_by}
+        local = {index for index in found if self.module.sites[claims[index].sites[0]].kind in ("name", "value")}
+        return local if len(self.outcomes.bad) > len(local) else set()
+
+    def _read_in_order(self, claims: Mapping[int, Claim], late: Container[int] = ()) -> None:
+        """One that uses what only a later one binds waits for that, and so do those of `late`."""
         by_site: dict[int, list[tuple[int, Claim]]] = defaultdict(list)
         for index, claim in claims.items():
             by_site[claim.sites[0]].append((index, claim))
@@ -371,7 +395,7 @@ class CallReader:
             for index, claim in by_site.get(observation.site, ()):
                 together[("alone", index) if claim.group is None else claim.group].append((index, claim))
             for members in together.values():
-                if self._uses_later_names([claim for _, claim in members]):
+                if any(i in late for i, _ in members) or self._uses_later_names([claim for _, claim in members]):
                     waiting.append((members, observation))
                 else:
                     self._alternatives(members, observation)
@@ -527,6 +551,7 @@ class CallReader:
                 if self.module.sites[claim.sites[0]].kind == "return" and value is not None:
                     self._bound_by_result[name] = index, value
                 source = f"{claim.target}: {claim.text}"
+                self._bound_by[name] = index
                 self.origins[name] = BoundSize(name, self.samples.text(size), source, claim.span.line)
         self.memo = memo
 
