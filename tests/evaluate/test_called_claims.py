@@ -175,6 +175,19 @@ class Model(eqx.Module):
     def __call__(self, x: Float[Array, "{self.attention.length} d"]):
         return self.attention(x, x), self.attention.swapped(x, x), self.attention.literal(x, x)
 """,
+    # what a function demands of its arguments its callers see to; of what it computes a check may be wrong
+    "checked.py": """
+def spectrum(image: Float[Array, "k e"], rows: Float[Array, "r"], columns: Float[Array, "c"]) -> Float[Array, "k e"]:
+    values = jnp.asarray(image)
+    if values.shape != (rows.shape[0], columns.shape[0]):
+        raise ValueError("the image and its axes disagree")
+    return values
+
+def outer(x: Float[Array, "n"], y: Float[Array, "m"]):  ~unreached
+    z = x[:, None] * y
+    assert z.shape == (y.shape[0], x.shape[0])  ~SC208
+    return z
+""",
     # no relation lets this run: who calls it is wrong
     "wrong.py": """
 def step(x, u):

@@ -1,4 +1,4 @@
-"""Annotations on variables bind names in their order; where most of those behind deny the first, the first are false."""
+"""Annotations on variables bind names in their order; those that most behind them deny are the false ones."""
 
 from __future__ import annotations
 

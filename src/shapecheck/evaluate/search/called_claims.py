@@ -70,6 +70,29 @@ def sizes_as_before(outcome: TrialOutcome, *claimed: ClaimedShapes) -> Iterator[
                     yield free[size], str(before[free[size]])
 
 
+def checked_ties(
+    outcome: TrialOutcome, claimed: ClaimedShapes, parameters: ClaimedShapes, scope: FunctionKey | None
+) -> Iterator[Tie]:
+    """Ties of free names that the function `scope` itself demands: `if image.shape != (rows.shape[0], n): raise ...`.
+
+    Whoever calls it sees to that, whatever names its annotations have for the two. Of what is computed a check may be
+    wrong.
+    """
+    bound_call = outcome.bound_call
+    free = {size: name for name, size in bound_call.chosen} if bound_call is not None else {}
+    for call in outcome.calls if outcome.failure is not None else ():
+        for each in call.observations if (call.path, call.scope) == scope else ():
+            said = claimed.get((call.path, each.site))
+            dims = parse_spec(said.spec).dims if said is not None else ()
+            sizes = {named.name: named.size for named in each.names if ".shape[" in named.name}
+            shape = each.value.shape if isinstance(each.value, ArrayValue) else ()
+            came = sizes and shape in {*_shapes(call, parameters)}
+            for dim, size in zip(dims, shape, strict=True) if came and len(dims) == len(shape) else ():
+                wanted = sizes.get(str(dim), size)
+                if wanted != size and wanted in free and size in free:
+                    yield free[wanted], free[size]
+
+
 def _ties(call: Call, axes: list[_Axis], free: Mapping[str, str], known: Mapping[str, str]) -> Iterator[Tie]:
     sites = {site for site, _, _ in axes}
     integers = {each.name: each.size for one in call.observations for each in one.names if one.site in sites}

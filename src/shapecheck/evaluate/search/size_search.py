@@ -34,7 +34,7 @@ from shapecheck.evaluate.inputs.trials.ties import (
 )
 from shapecheck.evaluate.inputs.trials.trial import Apart, BoundCall, CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
-from shapecheck.evaluate.search.called_claims import related_sizes, sizes_as_before
+from shapecheck.evaluate.search.called_claims import checked_ties, related_sizes, sizes_as_before
 from shapecheck.evaluate.search.derived_sizes import derived_ties, is_computed, meets_derived, varying_sizes
 from shapecheck.evaluate.search.nested_sizes import NestedSizes, meets_inner_array, meets_written_size
 from shapecheck.evaluate.search.suggest_ties import (
@@ -311,7 +311,13 @@ class SizeSearch:
         return outcome
 
     def _as_called(self, outcome: TrialOutcome) -> TrialOutcome:
-        """The run with sizes as functions that are called say of their arguments, if it comes as far with these."""
+        """The run with sizes as the function demands itself, and those that it calls, if it comes as far with these."""
+        recorder = self._attempts.recorder
+        checked = tuple(checked_ties(outcome, recorder.claimed_shapes, recorder.claimed_parameters, self._scope))
+        if checked and not outcome.trial.substitution.ties:
+            self._related.update(checked)
+            demanded = self._attempts.run(dataclasses.replace(outcome.trial, substitution=Substitution(checked)))
+            outcome = demanded if demanded.ok or self.is_further(demanded, outcome) else outcome
         for _ in range(MOST_TIES):
             found = (self.with_tie(outcome.trial, tie) for tie in self._related_ties(outcome))
             as_far = next((each for each in found if each.ok or self.is_further(each, outcome)), None)
