@@ -19,6 +19,9 @@ BEHIND = {
     "x = f(y)  # N x D matrix": ["[N D]: value f(y)"],
     "x = f(y)  # batch x height x width": ["[batch height width]: value f(y)"],
     "x = f(y)  # a x b": [],
+    "x = f(y)  # B x T // n x D": ["[B T//n D]: value f(y)"],
+    "x = f(y)  # B x (T - 1) // n x D": ["[B (T-1)//n D]: value f(y)"],
+    "x = f(y)  # of B x (T**2 - 1) // n x D": [],
     "x = [\n    # (row, column, n_tokens)\n    (f(a), f(b), f(c)),\n]": [],
     "x = [\n    # (row, column, n_tokens)\n    f(a),\n]": ["[row column n_tokens]: value f(a)"],
     "x = f(jnp.zeros((n_tokens, d, *y.shape)))  # (n_tokens, d)": [
@@ -60,6 +63,9 @@ ABOVE = {
     "# (1, 1, n) represent (head, query, key)": [],
     "# [n_tokens - 1, d],": [],
     "# x: [n, d]": ["[n d]: value f(y)"],
+    "# Reshape last axis into (n_groups, d // n_groups)": [],
+    "# Split the channel dimension to (n_groups, d)": [],
+    "# heads - n x d x k": [],
 }
 
 

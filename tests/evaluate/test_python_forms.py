@@ -488,6 +488,12 @@ def wrong_tuple(x: Float[Array, "n d"]) -> tuple[Float[Array, "n"], Float[Array,
 def lists(xs: list[Float[Array, "n d"]]) -> Float[Array, "2 n d"]:
     y = jnp.stack(xs)  # (n, 2, d)  ~SC201
     return y
+
+def degrees(x: Float[Array, "n"]) -> list[Float[Array, "2*l+1 (l+1)*(l+2)/2"]]:  ~SC101
+    return [jnp.zeros((2 * l + 1, (l + 1) * (l + 2) // 2)) for l in range(3)]
+
+def wrong_degrees(x: Float[Array, "n"]) -> list[Float[Array, "2*l+1 (l+1)*(l+2)/2"]]: ~SC203
+    return [jnp.zeros((2 * l + 1, (l + 1) * (l + 2))) for l in range(3)]
 """,
     "array_types_of_kauldron.py": """
 from kauldron.ktyping import Float, Int, SInt, UInt8, typechecked

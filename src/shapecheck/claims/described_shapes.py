@@ -11,14 +11,14 @@ import re
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from shapecheck.claims.brackets import Bracket
+from shapecheck.claims.brackets import Bracket, find_brackets
 from shapecheck.claims.comment_text import Segment, read_comment
 from shapecheck.claims.docstring_sections import SHAPE_BEFORE_COLON
 from shapecheck.claims.doubtful_words import CONDITIONS, FOR_A_RANK, OF_ANOTHER_OR_CHANGED, SELDOM
 from shapecheck.claims.lead_words import leaves_axes_out
 from shapecheck.claims.result_phrases import names_several, read_results
 from shapecheck.claims.unmarked_shapes import is_unmarked_shape
-from shapecheck.shapes import FixedDim
+from shapecheck.shapes import AnyDims, FixedDim
 
 _SENTENCE = re.compile(r"(?<=[.;])(?<!e\.g\.)(?<!i\.e\.)\s+(?=[A-Z(\[`])|\n\s*[-*]\s")
 _OR = re.compile(r"\bor\b", re.IGNORECASE)
@@ -152,6 +152,38 @@ def read_shapes(
     if not is_return and _IS_FUNCTION.match(text):
         return []  # what it takes or gives has that shape
     segments = read_comment(text, known, described=True)
+    found = _read_segments(
+        text,
+        segments,
+        elements,
+        is_return=is_return,
+        known=known,
+        count=count,
+        returned=returned,
+        parameters=parameters,
+    )
+    dtypes = {(bracket.spec, bracket.dtype) for bracket in find_brackets(text) if bracket.dtype}
+    return [
+        # `Complex[Array, "m n"]`, and further on "or `Float[Array, "m n"]`" if it is the inverse: of either dtype.
+        replace(each, bracket=replace(each.bracket, dtype=""))
+        if sum(spec == each.bracket.spec for spec, _ in dtypes) > 1
+        else each
+        for each in found
+    ]
+
+
+def _read_segments(
+    text: str,
+    segments: list[Segment],
+    elements: Sequence[str],
+    *,
+    is_return: bool,
+    known: Container[str],
+    count: int,
+    returned: Sequence[str],
+    parameters: Container[str],
+) -> list[DescribedShape]:
+    """The shapes among those of a text that it says of the described value."""
     if bare := _without_legends(text, segments):
         text, segments = bare, read_comment(bare, known, described=True)
     marked = [segment for segment in segments if is_marked(segment)]
@@ -476,6 +508,9 @@ def shapes_of_value(
     after = text[segments[-1].shapes[-1].end : max(sentence_end, segments[-1].shapes[-1].end)]
     after = _OR_NONE.sub("", after)  # it may be left out
     alternatives = len(segments) > 1 or segments[0].alternatives
+    listed = [bracket.spec.dims for segment in segments for bracket in segment.shapes]
+    if alternatives and any(all(isinstance(dim, AnyDims) for dim in dims) for dims in listed):
+        return  # "of shape [...] or [..., 1]" is any
     if OF_ANOTHER_OR_CHANGED.search(before) or CONDITIONS.search(before):
         return
     if not alternatives and _may_be_else(after.partition(",")[0]):

@@ -28,17 +28,23 @@ def solve_dims(spec: Spec, shape: Sequence[Size], known: Mapping[str, Size]) -> 
 
 
 def solve_expression(expression: Expression, size: Size) -> dict[str, Size]:
-    """The one name of `t+1`, `t-1`, `2*t`, and its size; nothing of any other expression."""
+    """The one name of `t+1`, `t-1`, `2*t`, `2*t+1`, and its size; nothing of any other expression."""
+    return _solve(expression, size) if isinstance(expression, Binary) else {}
+
+
+def _solve(expression: Expression, size: Size) -> dict[str, Size]:
+    if isinstance(expression, Name):
+        return {expression.text: size}
     if not isinstance(expression, Binary):
         return {}
-    name, operator, number = expression.left, expression.operator, expression.right
-    if isinstance(name, Int) and operator in ("+", "*"):
-        name, number = number, name
-    if not isinstance(name, Name) or not isinstance(number, Int):
+    inner, operator, number = expression.left, expression.operator, expression.right
+    if isinstance(inner, Int) and operator in ("+", "*"):
+        inner, number = number, inner
+    if not isinstance(number, Int):
         return {}
     if operator in ("+", "-"):
         step = number.value if operator == "+" else -number.value
-        return {name.text: tuple(each - step for each in size)}
+        return _solve(inner, tuple(each - step for each in size))
     if operator == "*" and number.value > 0 and all(each % number.value == 0 for each in size):
-        return {name.text: tuple(each // number.value for each in size)}
+        return _solve(inner, tuple(each // number.value for each in size))
     return {}

@@ -497,6 +497,7 @@ class CallReader:
         except WrongStructureError as wrong:
             return Mismatch("structure", wrong.value, self.call, way=wrong.way, wanted=wrong.wanted)
         memo = self._with_own_integers(claim, spec, observation)
+        solved: set[str] = set()
         for part in parts:
             shape = self.samples.shape(part.value.shape)
             if shape is None:
@@ -505,6 +506,7 @@ class CallReader:
             result = match(spec, shape, memo, env=env, count=self.samples.count, leaf=leaf)
             if result.reason == "unbound":
                 known = self._with_solved(spec, shape, memo, env)
+                solved |= {*map(str, spec.dims), *(known.single.keys() - memo.single.keys())} - {*spec.free_names()}
                 closed = self._close_annotation(spec, {*known.single, *env})
                 result = match(closed, shape, known, env=env, count=self.samples.count, leaf=leaf)
             if result.reason == "unbound":
@@ -517,7 +519,8 @@ class CallReader:
                 return Mismatch(reason, part.value, self.call, result.dim, bound, way=part.key)
             if not dtype_fits(claim.dtype, part.value):
                 return Mismatch("dtype", part.value, self.call, way=part.key)
-            memo = result.bindings
+            # Of the `2*l+1` of each entry of a list every one has an l of its own.
+            memo = result.bindings.without(solved) if len(parts) > 1 else result.bindings
         structure = claim.structure.strip()
         if structure.isidentifier():
             text = skeleton(subtree(claim, observation.value))
