@@ -161,6 +161,19 @@ TABLE = [each for each in nowhere.table()]
 def same(x: Float[Array, "n"]) -> Float[Array, "n"]:  ~unreached
     return x
 """,
+    # an array that is indexed by it, and an integer that is made of it, need the package
+    "indexes.py": """
+from jaxtyping import Array, Float
+from nowhere import order
+
+
+def chosen(x: Float[Array, "n 37 3"]) -> Float[Array, "n 3"]:  ~unreached
+    return x[:, order["N"], :]
+
+
+def parted(x: Float[Array, "n d"]) -> Float[Array, "m e"]:  ~unreached
+    return x.reshape(int(order), -1)
+""",
     "returns.py": """
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -190,6 +203,9 @@ def test_what_needs_it_says_so(checked) -> None:
     assert any(each.endswith("it needs nowhere.nn.relu, which is not installed") for each in reasons)
     assert "it needs nowhere.kernel, which is not installed" in reasons
     assert "Net cannot be constructed: it needs nowhere.nn.Module, which is not installed" in reasons
+    indexed = " ".join(each.reason for each in checked.report.unreached if each.path == "indexes.py")
+    assert "it needs nowhere.order, of a package that is not there" in indexed
+    assert "it needs nowhere.order, which is not installed" in indexed
 
 
 def test_each_absent_name_is_told_once_a_file(checked) -> None:

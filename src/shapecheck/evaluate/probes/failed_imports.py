@@ -437,6 +437,14 @@ class AbsentPackageError(ImportError, RefusalError):
     """Raised where code needs what an absent package has."""
 
 
+_STAND_IN = "<stand-in for "
+
+
+def named_stand_in(message: str) -> str:
+    """What an error is about that names a stand-in, as an array does that is indexed by one; else ""."""
+    return message.partition(_STAND_IN)[2].partition(">")[0]
+
+
 class StandIn:
     """Stands for `name`, which an absent package has; `why` tells what the matter is with that.
 
@@ -460,7 +468,7 @@ class StandIn:
         return found
 
     def __repr__(self) -> str:
-        return f"<stand-in for {self._name}>"
+        return f"{_STAND_IN}{self._name}>"
 
     def __call__(self, *args: object, **kwargs: object) -> StandIn:
         """As a decorator, or what else a module's body calls."""
@@ -497,6 +505,11 @@ class StandIn:
 
     def __contains__(self, item: object) -> bool:
         return bool(self)
+
+    def __index__(self) -> int:
+        raise self._error()
+
+    __int__ = __float__ = __complex__ = __len__ = __index__
 
     def __lt__(self, other: object) -> bool:
         return bool(self)

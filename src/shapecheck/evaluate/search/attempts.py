@@ -19,7 +19,7 @@ from shapecheck.evaluate.inputs.trials.size_limits import Limits, possible_limit
 from shapecheck.evaluate.inputs.trials.trial import BoundCall, CallSpec, Trial, TrialOutcome
 from shapecheck.evaluate.limits import Stopwatch, TimeLimitError
 from shapecheck.evaluate.own_errors import is_own, message_of
-from shapecheck.evaluate.probes.failed_imports import AbsentPackageError
+from shapecheck.evaluate.probes.failed_imports import AbsentPackageError, named_stand_in
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.user_caches import forget
 from shapecheck.evaluate.search.suggest_ties import RESHAPE, opposite_sizes
@@ -198,7 +198,7 @@ class Attempts:
             self._message = message_of(error)
             self.recorder.interrupt(error)
             stages, trace = self.recorder.watch.finish(), trace_of(error, self.recorder)
-            lacks = isinstance(error, AbsentPackageError)
+            lacks = isinstance(error, AbsentPackageError) or bool(named_stand_in(message_of(error)))
             return TrialOutcome(trial, self.recorder.finish(), bound_call, failure, stages, trace, lacks_package=lacks)
         bound_call = bound_call.with_later()
         return TrialOutcome(trial, self.recorder.finish(), bound_call, None, self.recorder.watch.finish())

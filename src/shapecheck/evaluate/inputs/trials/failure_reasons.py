@@ -19,6 +19,7 @@ from shapecheck.evaluate.framework_protocol import loaded_frameworks, packages
 from shapecheck.evaluate.jax_internals import VALUE_WORDS, is_machinery, public_name
 from shapecheck.evaluate.own_errors import Trace, frames_of, message_of, tracebacks_of
 from shapecheck.evaluate.probes.describe_value import describe, is_array
+from shapecheck.evaluate.probes.failed_imports import named_stand_in
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.model import ArrayValue, Failure, Frame
 from shapecheck.model.observation import FailureKind
@@ -84,6 +85,8 @@ def explain(error: BaseException, recorder: Recorder) -> Failure:
     message = _needs_values(error, frames, recorder.paths) or _gist(error)
     if isinstance(error, AssertionError) and frames and message == "AssertionError":
         message = _assertion(*frames[-1])
+    if absent := named_stand_in(message):
+        kind, message = "other", f"it needs {absent}, of a package that is not there"
     if isinstance(error, SystemExit):
         message = f"it ends the program (SystemExit: {message})"
     if users and users[-1] == frames[-1] and users[-2:-1] != frames[-2:-1]:
