@@ -72,8 +72,6 @@ class Framework:
     """It has wrappers of its own around `jax.jit`: what they compile is the user's function."""
     applies_updates = False
     """It has a function `apply_updates`, which adds an optimizer's updates to parameters."""
-    placeholders: frozenset[tuple[str, str]] = frozenset()
-    """Its functions, by module and name, that call the user's with arguments of no meaning, to see what they give."""
     weight_layout = ""
     """How its linear layers keep their weights: "out in" or "in out"."""
 

@@ -25,7 +25,6 @@ from shapecheck.evaluate.probes.vmap_axes import VmapFrames
 from shapecheck.model import NamedSize, Observation, OtherValue, Scope, Site, TreeValue
 
 _ITEM_LIMIT = 64
-_NEAR = 8  # frames between a function and what calls it: wrappers, or a function that calls another at once
 _OF_PYTREES = frozenset({"tree_flatten", "tree_flatten_with_keys", "tree_unflatten"})  # which JAX calls
 _CALL_LIMIT = 20_000  # calls kept of one evaluation; beyond it a Python loop repeats itself
 
@@ -69,7 +68,7 @@ class ModuleProbe:
         frame = sys._getframe(1)
         # JAX puts whatever it likes into a pytree that it builds, such as the stacked leaves of a `vmap`.
         by_jax = scope in self._of_pytrees and _is_rebuilt(frame.f_back)
-        opened = self._open(scope, outer, kept=not by_jax and not _gets_placeholders(frame))
+        opened = self._open(scope, outer, kept=not by_jax)
         opened.caller = self.recorder.frame(frame.f_back)
         variables = frame.f_locals
         owner = self.scopes[scope].parameters[:1]
@@ -192,8 +191,8 @@ class ModuleProbe:
         """
 
         def note(arguments: Sequence[object], result: object) -> None:
-            frame = sys._getframe(2)  # behind it stands the function that was passed on
-            if self._keeps_observations() and not _gets_placeholders(frame):
+            if self._keeps_observations():
+                frame = sys._getframe(2)  # behind it stands the function that was passed on
                 within = self.recorder.open_call(frame) if of_field else opened
                 hidden = self._hidden_axes(within, frame) if within is not None else tuple
                 with self.recorder.look():
@@ -439,18 +438,6 @@ def _with_field(instance: object, name: str, value: object) -> object:
         return replaced
     object.__setattr__(instance, name, value)  # monkeypatch: a callable in a field is one that is watched
     return instance
-
-
-def _gets_placeholders(frame: FrameType | None) -> bool:
-    """Whether a framework calls the function of a frame, or what is around it, with arguments of no meaning."""
-    named = frozenset().union(*(each.placeholders for each in loaded_frameworks()))
-    for _ in range(_NEAR if named else 0):
-        if frame is None:
-            break
-        if (frame.f_globals.get("__name__"), frame.f_code.co_name) in named:
-            return True
-        frame = frame.f_back
-    return False
 
 
 def _is_rebuilt(frame: FrameType | None) -> bool:

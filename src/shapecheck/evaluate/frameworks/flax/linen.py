@@ -36,7 +36,6 @@ class LinenFramework(FlaxFramework):
 
     hidden_fields = frozenset({"parent", "name", "scope"})
     infers_inputs = True
-    placeholders = frozenset({("flax.core.scope", "<lambda>")})  # where parameters are there, initializers get any key
 
     def unwrap_attribute(self, value: object, owner: type | None = None) -> object:
         """Descriptors of Flax's stand around those of Python's, such as properties."""
