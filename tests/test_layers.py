@@ -32,6 +32,7 @@ ORDER = (
     "comparison",
     "worker.messages",
     "evaluate.limits",
+    "evaluate.parse_python",
     "evaluate.own_errors",
     "evaluate.landlock",
     "evaluate.read_only_disk",

@@ -20,6 +20,8 @@ from functools import cache
 from pathlib import Path
 from types import FrameType, ModuleType
 
+from shapecheck.evaluate.parse_python import parse_python
+
 Function = Callable[..., object]
 Classes = tuple[type, ...]
 
@@ -226,7 +228,7 @@ def framework_facts(attribute: str) -> frozenset[str]:
     assigned = re.compile(rf"^    {attribute} = ", re.MULTILINE)
     for file in _FOLDER.rglob("*.py"):
         text = file.read_text(encoding="utf-8")
-        for cls in ast.parse(text).body if assigned.search(text) else ():
+        for cls in parse_python(text).body if assigned.search(text) else ():
             for line in cls.body if isinstance(cls, ast.ClassDef) else ():
                 if isinstance(line, ast.Assign) and ast.unparse(line.targets[0]) == attribute:
                     found.update(ast.literal_eval(line.value))

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from typing import TypeVar, cast
 
 from shapecheck.evaluate.own_errors import HANDLE
+from shapecheck.evaluate.parse_python import parse_python
 from shapecheck.evaluate.probes.bound_names import ScopedNode, assigned_names, bound_names, is_generator, target
 from shapecheck.model import INSERTED, Point, Position, Scope, Site
 from shapecheck.model.other_compilers import compiled_elsewhere
@@ -83,7 +84,7 @@ def instrument(
     With `leaving`, as in a running program, functions with sites tell their end too, and modules theirs; and what
     `shapecheck instrument` wrote stays in it.
     """
-    tree = ast.parse(source, filename)
+    tree = parse_python(source, filename)
     if INSERTED.encode() in source and not leaving:
         _drop_inserted(tree, source)
     return ast.fix_missing_locations(_Transformer(scopes, sites, leaving).transform(tree))

@@ -26,6 +26,7 @@ from types import ModuleType
 from typing import Final
 
 from shapecheck.evaluate.own_errors import RefusalError, raise_own
+from shapecheck.evaluate.parse_python import parse_python
 from shapecheck.evaluate.probes.renamed_names import find_renamed, uses_of_renamed
 from shapecheck.worker.messages.entry_messages import AbsentImport
 
@@ -357,7 +358,7 @@ def _imports_of(node: ast.Import | ast.ImportFrom) -> Iterator[_ImportedName]:
 def _statements(file: str) -> list[ast.stmt]:
     try:
         with open(file, "rb") as source:
-            return ast.parse(source.read()).body
+            return parse_python(source.read()).body
     except (OSError, SyntaxError, ValueError):
         return []
 

@@ -17,6 +17,7 @@ import sys
 from collections.abc import Callable, Mapping
 from types import FrameType, ModuleType
 
+from shapecheck.evaluate.parse_python import parse_python
 from shapecheck.worker.messages.plans import ModulePlan
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -109,7 +110,7 @@ def _guarded_lines(file: str) -> frozenset[int]:
     """The lines in the bodies of a file's `try` statements that catch something."""
     try:
         with open(file, "rb") as source:
-            tree = ast.parse(source.read())
+            tree = parse_python(source.read())
     except (OSError, SyntaxError, ValueError):
         return frozenset()
     guards = (node for node in ast.walk(tree) if isinstance(node, ast.Try) and node.handlers)

@@ -25,6 +25,7 @@ from shapecheck.evaluate.inputs.facts.parameter_facts import is_variable
 from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, explain, kind_of
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.own_errors import HANDLE, is_own
+from shapecheck.evaluate.parse_python import parse_python
 from shapecheck.evaluate.probes.ast_probes import OUTERMOST, instrument
 from shapecheck.evaluate.probes.constant_values import eval_shape
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
@@ -124,7 +125,7 @@ class SnippetRunner:
         elif snippet.kind == "main" and (probed := self._probed_block(snippet, block)) is not None:
             tree = with_steps(probed, in_docs=True)
         else:
-            tree = with_steps(ast.increment_lineno(ast.parse(block.text), block.line - 1), in_docs=True)
+            tree = with_steps(ast.increment_lineno(parse_python(block.text), block.line - 1), in_docs=True)
         flags = _ANNOTATIONS.compiler_flag if any(map(_asks_for_texts, tree.body)) else 0
         found: list[_Statement] = []
         for node in tree.body:

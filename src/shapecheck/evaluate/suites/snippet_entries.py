@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from shapecheck.evaluate.inputs.project import entries
+from shapecheck.evaluate.parse_python import parse_python
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.tolerate_concrete import Steps
 from shapecheck.evaluate.suites.generalise import Generaliser
@@ -197,4 +198,4 @@ def _names_of_imports(snippet: Snippet) -> Iterator[str]:
 def _nodes(snippet: Snippet) -> Iterable[ast.AST]:
     for block in snippet.blocks:
         with contextlib.suppress(SyntaxError, ValueError, RecursionError):  # Python of a newer version
-            yield from ast.walk(ast.parse(block.text))
+            yield from ast.walk(parse_python(block.text))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 import threading
 
@@ -9,6 +10,7 @@ import jax
 import pytest
 
 from shapecheck.evaluate.inputs.facts.defining_source import defining_source
+from shapecheck.evaluate.parse_python import parse_python
 
 
 @pytest.fixture
@@ -37,3 +39,20 @@ def test_threads_parse_one_after_the_other() -> None:
     for thread in threads:
         thread.join()
     assert problems == []
+
+
+def test_a_parser_that_is_disturbed_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As CPython 3.11 says "AST constructor recursion depth mismatch" where code runs in between."""
+    answers = [SystemError("AST constructor recursion depth mismatch"), ast.Module(body=[], type_ignores=[])]
+
+    def disturbed(text: str, filename: str) -> ast.Module:
+        answer = answers.pop(0)
+        if isinstance(answer, SystemError):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(ast, "parse", disturbed)
+    assert parse_python("pass").body == []
+    answers[:] = [SystemError("again")] * 3
+    with pytest.raises(SyntaxError, match="did not come to its end"):
+        parse_python("pass")

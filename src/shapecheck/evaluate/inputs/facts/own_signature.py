@@ -17,6 +17,7 @@ from typing import Any
 
 from shapecheck.evaluate.inputs.facts.signature_facts import inner_function
 from shapecheck.evaluate.own_errors import HANDLE
+from shapecheck.evaluate.parse_python import parse_python
 from shapecheck.evaluate.probes.user_caches import CACHES
 
 _MOST = 100  # decorators around each other
@@ -160,7 +161,7 @@ def _definition(function: FunctionType) -> _Definition | None:
 def _definitions(text: str) -> Mapping[tuple[str, int], _Definition]:
     """The functions of a module, by name and the line on which they begin, decorators included."""
     try:
-        tree = ast.parse(text)
+        tree = parse_python(text)
     except (SyntaxError, ValueError):
         return {}
     found: dict[tuple[str, int], _Definition] = {}

@@ -21,6 +21,7 @@ import numpy as np
 from shapecheck.evaluate.inputs.facts.defining_source import defining_source
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.own_errors import raise_own
+from shapecheck.evaluate.parse_python import parse_python
 from shapecheck.evaluate.probes.attribute_access import read_attribute, underlying_function
 from shapecheck.shapes import Spec, SpecError, is_kauldron, jaxtyping_class, jaxtyping_texts, parse_spec
 
@@ -33,7 +34,7 @@ def typing_names(module: str) -> Mapping[str, object]:
 @functools.lru_cache(maxsize=256)
 def _typing_names(module: str) -> Mapping[str, object]:
     try:
-        tree = ast.parse(inspect.getsource(sys.modules[module]))
+        tree = parse_python(inspect.getsource(sys.modules[module]))
     except (OSError, TypeError, SyntaxError):
         return {}
     found: dict[str, object] = {}

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from shapecheck.evaluate.inputs.facts import name_hints
 from shapecheck.evaluate.inputs.facts.parameter_facts import called_name
 from shapecheck.evaluate.inputs.facts.written_tables import written_tables
+from shapecheck.evaluate.parse_python import parse_python
 from shapecheck.evaluate.probes.attribute_access import unwrap
 
 _SHAPE_FIRST = frozenset({"zeros", "ones", "empty", "full", "ShapeDtypeStruct"})
@@ -152,7 +153,7 @@ class CallSites:
     def _tree(self, source: CallingText) -> ast.Module | None:
         if source.text not in self._trees:
             try:
-                self._trees[source.text] = ast.parse(source.text)
+                self._trees[source.text] = parse_python(source.text)
             except (SyntaxError, ValueError, RecursionError, MemoryError):
                 self._trees[source.text] = None
         return self._trees[source.text]

@@ -23,6 +23,7 @@ from shapecheck.evaluate.inputs.facts.handed_arguments import without_transforma
 from shapecheck.evaluate.inputs.facts.parameter_facts import is_variable
 from shapecheck.evaluate.inputs.facts.runtime_annotations import MISSING, annotation_of, is_plain_array
 from shapecheck.evaluate.inputs.facts.source_reads import note_module_read, note_read
+from shapecheck.evaluate.parse_python import parse_python
 from shapecheck.evaluate.probes.attribute_access import underlying_function, unwrap
 
 _MOST_USERS = 12  # functions that are looked through for one parameter
@@ -164,7 +165,7 @@ class _ModuleSource:
         """Read a module; nothing of it where there is no source."""
         found = cls(module)
         try:
-            tree = ast.parse(inspect.getsource(module))
+            tree = parse_python(inspect.getsource(module))
         except (OSError, TypeError, SyntaxError, ValueError, AttributeError):  # of what stands for its module
             return found
         found.functions = {each.name: each for each in tree.body if isinstance(each, _Function)}

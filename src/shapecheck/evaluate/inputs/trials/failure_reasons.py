@@ -18,6 +18,7 @@ import numpy as np
 from shapecheck.evaluate.framework_protocol import loaded_frameworks, packages
 from shapecheck.evaluate.jax_internals import VALUE_WORDS, is_machinery, public_name
 from shapecheck.evaluate.own_errors import Trace, frames_of, message_of, tracebacks_of
+from shapecheck.evaluate.parse_python import parse_python
 from shapecheck.evaluate.probes.describe_value import describe, is_array
 from shapecheck.evaluate.probes.failed_imports import named_stand_in
 from shapecheck.evaluate.probes.recorder import Recorder
@@ -322,7 +323,7 @@ def _chains_in(source: str, line: int) -> tuple[str, ...]:
 @functools.lru_cache(maxsize=4)
 def _parse_source(source: str) -> ast.Module | None:
     try:
-        return ast.parse(source)
+        return parse_python(source)
     except (SyntaxError, ValueError):
         return None
 
