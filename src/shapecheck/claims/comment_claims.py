@@ -142,7 +142,7 @@ class CommentClaimReader:
                 continue  # `(1, n)   (d, n)` above a product
             if not segment.marked and ((direct and segment.prose) or (line.spoiled and alone)):
                 continue
-            if line.comment.own_line and self._is_narrative(line, segment):
+            if line.comment.own_line and (self._is_narrative(line, segment) or _lists_variables(segment, placed)):
                 continue
             if line.continued and alone and segment.tail.strip(" .,;:"):
                 segment = replace(segment, prose=_SHORT + 1)
@@ -326,6 +326,8 @@ class CommentClaimReader:
         if segment.arrow and len(segment.labels) == 1 and not segment.taken:
             made = self.anchors.made_of(placed, segment.labels[0])  # `return m, v.squeeze(-1)  # v -> (n,)`
             places = places if made is None else (made, *places)
+            operand = self.anchors.taken_variable(placed, segment.labels[0]) if own else None
+            places = places if operand is None else (*places, operand)
         if own:
             places = self._with_step(line, segment, replace(targets[0], places=places)).places
         # A sentence above a statement is sure only of dims that are known.
@@ -517,6 +519,14 @@ class CommentClaimReader:
         statements = [self.tables.by_node[each] for each in owner.paragraph]
         in_class = bool(statements) and self.tables.scopes[statements[0].scope].kind == "class"
         return [] if in_class else statements[1:_PARAGRAPH]
+
+
+def _lists_variables(segment: Segment, placed: PlacedStatement) -> bool:
+    """Whether a list without brackets above a statement names what the next ones bind: `N, CA, C` above `N = x[0]`."""
+    targets = placed.node.targets if isinstance(placed.node, ast.Assign) else ()
+    bound = {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
+    shape = segment.shapes[0]
+    return not segment.labels and not shape.text.startswith(("(", "[")) and not bound.isdisjoint(shape.spec.names())
 
 
 def _is_worked_example(line: CommentLine, segment: Segment) -> bool:

@@ -144,6 +144,8 @@ _DEFINITION = re.compile(r"(?:async\s++)?+(?:def|class)\s++\w++\s*+[(:\[]|@\w")
 _OF_WHAT = re.compile(r"[\w\])}]\s+(?:of|with|has|have|having)\s*$")  # and its shape, on the next line
 # `means and scales are`, and their shape on the next line
 _WHOSE = re.compile(r"`*(?P<names>[A-Za-z_]\w*`*(?:\s*(?:/|,|\band\b)\s*`*[A-Za-z_]\w*`*)*)\s+(?:is|are|has|have)\s*$")
+# Whose shape the next line gives: `cache['keys']:`.
+_ENTRY_BEFORE = re.compile(r"^[\w.]+\[[^\[\]]+\]:\s*$")
 _LINKED = re.compile(r"\b(?:is|are)\s*$")
 _ENDS_WITH_AXIS = re.compile(r"\b(?:axis|axes|dims?|dimensions?)\W*$")  # "fold them into the sample axis", and a shape
 _SENTENCE_ENDS = re.compile(r"[.:;!?)\]}]\s*$")
@@ -234,7 +236,7 @@ def _read_line(block: Sequence[Comment], index: int, known: Container[str]) -> C
         first=block[0].line,
         last=block[-1].line,
         continued=continued,
-        spoiled=continued and spoils(before) and not of_axis,
+        spoiled=_ENTRY_BEFORE.search(before) is not None or (continued and spoils(before) and not of_axis),
     )
 
 

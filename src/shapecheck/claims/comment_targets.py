@@ -234,6 +234,17 @@ class CommentTargets:
         scope = self.tables.function_scope(placed.scope)
         return value_place(scope, whole, self._describe_expression(whole), placed.loop)
 
+    def taken_variable(self, placed: PlacedStatement, name: str) -> SiteKey | None:
+        """A variable where a statement takes it to make another: `index` of `rows = repeat(index[:, None], n)`."""
+        value = getattr(placed.node, "value", None)
+        if not isinstance(value, ast.expr) or self.tables.assigns(placed, name):
+            return None
+        chains = [chain for chain in _chains(value) if chain[0].id == name]
+        if len(chains) != 1:
+            return None
+        scope = self.tables.function_scope(placed.scope)
+        return value_place(scope, chains[0][0], name, placed.loop)
+
     def described_step(self, placed: PlacedStatement, lead: str) -> SiteKey | None:
         """The call inside of a statement's value that the words above tell of, and not what is made of its result.
 

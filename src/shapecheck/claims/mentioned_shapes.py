@@ -53,6 +53,13 @@ _GIVEN = re.compile(r"\b(?:at|given|using|under|by|for)\s+(?:(?:the|an?|some)\s+
 # "Ensure that points have shape (n, 3)": then they have it afterwards, and who calls may give others.
 _ENSURES = re.compile(r"\W*(?:ensur|enforc|guarante|forc)\w*\b|\W*makes?\s+sure\b", re.IGNORECASE)
 
+# "In the cache initialization call, `q` is (batch, length, d)": elsewhere it may be something else.
+_IN_A_MODE = re.compile(
+    r"\W*(?:in|during|while|at|for)\s+(?:the\s+)?(?:[\w-]+\s+){0,4}?"
+    r"(?:calls?|modes?|stages?|phases?|cases?|former|latter|training|inference|decoding|initiali[sz]ation|settings?)\b",
+    re.IGNORECASE,
+)
+
 
 def named_shapes(text: str, names: Container[str], known: Container[str]) -> Iterator[tuple[str, DescribedShape]]:
     """What a text says in passing of values that it names: "where x is a matrix of shape (n, d)".
@@ -62,6 +69,8 @@ def named_shapes(text: str, names: Container[str], known: Container[str]) -> Ite
     every = read_comment(text, known, described=True)
     named: set[str] = set()
     for segment in every:
+        if _IN_A_MODE.match(_last_sentence(text[: segment.shapes[0].start])):
+            continue
         beside = {name for each in every if each is not segment for name in each.names}
         listed = None if is_marked(segment) else _LISTED.search(text[: segment.shapes[0].start])
         subjects = _NAME.findall(_AND.sub(",", listed["names"])) if listed is not None else []
@@ -83,6 +92,8 @@ def named_shapes(text: str, names: Container[str], known: Container[str]) -> Ite
     for segment in segments:
         lead = text[: marker_start(text, segment)]
         sentence = _last_sentence(lead)
+        if _IN_A_MODE.match(sentence):
+            continue
         subject = None if _ENSURES.match(sentence) else _SUBJECT.search(lead)
         subject = subject or _object(lead, sentence)
         if subject is not None and subject["name"] in names and len(segment.shapes) == 1:
