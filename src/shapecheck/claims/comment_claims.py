@@ -326,7 +326,9 @@ class CommentClaimReader:
         if segment.arrow and len(segment.labels) == 1 and not segment.taken:
             made = self.anchors.made_of(placed, segment.labels[0])  # `return m, v.squeeze(-1)  # v -> (n,)`
             places = places if made is None else (made, *places)
-            operand = self.anchors.taken_variable(placed, segment.labels[0]) if own else None
+            operand = None
+            if own and ARROW.search(line.comment.text):  # `index --> (n,)` above what makes another of it
+                operand = self.anchors.taken_variable(placed, segment.labels[0])
             places = places if operand is None else (*places, operand)
         if own:
             places = self._with_step(line, segment, replace(targets[0], places=places)).places

@@ -37,6 +37,9 @@ NO_AXES: Final = "no axes, with some of which the code does not run"
 ON_PATH: Final = "the path on which undetermined conditions are"
 """How the value begins that is a path through the code: what values of arrays choose it nobody says."""
 
+OF_A_MOCK: Final = "what a mock of the test"
+"""What gives something in a test that puts mocks in place: any shape that the test wrote down."""
+
 AT_MOST: Final = "at most"
 A_MULTIPLE: Final = "a multiple of"
 """How the value of a dim begins of which only that is known."""

@@ -19,7 +19,7 @@ from shapecheck.model import (
     proves,
     weakest,
 )
-from shapecheck.model.assumption import DRAWS_VECTORS, NO_AXES, ON_PATH, is_of_stacks, without_varied
+from shapecheck.model.assumption import DRAWS_VECTORS, NO_AXES, OF_A_MOCK, ON_PATH, is_of_stacks, without_varied
 from shapecheck.shapes import parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
 from shapecheck.verdicts.claim_outcome import Mismatch, size_at_fault
@@ -45,6 +45,7 @@ from shapecheck.verdicts.shown_failures import (
 SOME_PATHS = "seen on {seen}: {missing} never ran"
 SOME_SIZES = "it holds for some sizes and fails for others: for {holds}, but not for {fails}"
 SOME_VALUES = "it holds on one path, and fails on {fails}, which nothing says is taken"
+OF_MOCKS = "it fails, but only in tests that put mocks in place of what gives it its shape"
 BUG = "judging it met a bug in shapecheck, which is shown at the end"
 SOME_INTEGERS = "it holds for some integers of its constructor, and fails for others"
 UP_TO = "it holds for {name} up to the length of an array that was made up, and nothing says that there may be more"
@@ -311,7 +312,8 @@ def _verdict(
             surest, shows = min(pairs, key=lambda pair: _strength(pair[0].assumptions))
             return Contradiction(shows, surest.evaluation, constant=_is_constant(pairs))
     if bad and not all(any(a.kind == "follows" for a in each.assumptions) for each in bad):
-        verdicts.unknown.setdefault(key, MADE_UP)
+        of_mocks = all(any(a.subject == OF_A_MOCK for a in each.assumptions) for each in bad)
+        verdicts.unknown.setdefault(key, OF_MOCKS if of_mocks else MADE_UP)
     return None
 
 

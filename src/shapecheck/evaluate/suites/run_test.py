@@ -17,6 +17,7 @@ from shapecheck.evaluate.probes.constant_values import eval_shape
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.tolerate_concrete import Steps
 from shapecheck.evaluate.probes.user_caches import forget
+from shapecheck.evaluate.suites.mocks import OF_MOCKS, uses_mocks
 from shapecheck.model import Call, Evaluation, Failure
 
 
@@ -61,6 +62,7 @@ class TestRunner:
             reason=reason,
             calls=calls,
             failure=failure,
+            assumptions=(OF_MOCKS,) if uses_mocks(getattr(item, "obj", None)) else (),
         )
         return TestOutcome("skipped" if skipped else status, reason, evaluation)
 

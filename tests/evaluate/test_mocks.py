@@ -1,0 +1,61 @@
+"""What a test's mocks give proves nothing; what the project's own code gives beside them does, in another test."""
+
+from __future__ import annotations
+
+MODEL = """
+import jax.numpy as jnp
+
+
+class Model:
+    def __init__(self, decode):
+        self.decode = decode
+
+    def predict(self, inputs, beams: int = 1):
+        '''inputs: array of shape (batch, time)'''
+        # scores: (batch, beams)
+        scores = self.decode(inputs, beams)
+        return scores
+
+    def half(self, inputs):
+        '''inputs: array of shape (batch, time)'''
+        return jnp.concatenate([inputs, inputs])  # (batch, time)
+
+
+def decode(inputs, beams):
+    return jnp.zeros((inputs.shape[0], beams))
+"""
+MOCKED = """
+from unittest import mock
+
+import jax.numpy as jnp
+from model import Model, decode
+
+
+def test_predict():
+    made = mock.Mock()
+    made.return_value = jnp.zeros((2, 2))
+    Model(made).predict(jnp.ones((2, 4)))
+"""
+PLAIN = """
+import jax.numpy as jnp
+from model import Model, decode
+
+
+def test_half():
+    Model(decode).predict(jnp.ones((2, 4)))
+    Model(decode).half(jnp.ones((2, 4)))
+"""
+
+
+def test_what_a_mock_gives_denies_no_claim(check_folder) -> None:
+    folder = check_folder({"model.py": MODEL, "test_mocked.py": MOCKED})
+    assert [each.message for each in folder.report.findings if "scores" in each.message] == []
+    reasons = [each.reason for each in folder.report.unreached if each.path == "model.py"]
+    assert "it fails, but only in tests that put mocks in place of what gives it its shape" in reasons
+
+
+def test_beside_it_tests_without_mocks_count(check_folder) -> None:
+    folder = check_folder({"model.py": MODEL, "test_mocked.py": MOCKED, "test_plain.py": PLAIN})
+    errors = [each.message for each in folder.report.findings if each.severity == "error"]
+    assert len(errors) == 1
+    assert errors[0].startswith("comment says (batch, time), but the returned value is")
