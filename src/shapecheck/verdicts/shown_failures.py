@@ -240,13 +240,13 @@ def has_another_name(modules: Mapping[str, Module], key: ClaimKey, shown: ShownF
 
 
 def _says_more(module: Module, claim: Claim, each: EvaluationView, mismatch: Mismatch) -> bool:
-    """Whether a text only gives a number to an axis of an argument that its annotation calls by a name: `(n, 3)`.
+    """Whether a text only gives a number to an axis that the annotation beside it calls by a name: `(n, 3)`.
 
-    Both may hold: who calls it with `points: Float[Array, "n d"]` gives three coordinates. So it is with an integer of
-    the model, whose size and that of d were made up apart.
+    Both may hold: who calls it with `points: Float[Array, "n d"]` gives three coordinates, and a test two. So it is,
+    where arguments were made up, with an integer of the model, whose size and that of d were made up apart.
     """
     value, axis = mismatch.value, mismatch.axis
-    annotation = annotation_beside(module, claim, each.evaluation, mismatch)
+    annotation = _annotation_of_site(module, claim)
     if annotation is None or mismatch.reason != "dim" or axis is None or not isinstance(value, ArrayValue):
         return False
     said, annotated = (parse_spec(each.spec) for each in (claim, annotation))
@@ -254,10 +254,20 @@ def _says_more(module: Module, claim: Claim, each: EvaluationView, mismatch: Mis
     if places[0] is None or places[1] is None:
         return False
     dim, other = said.dims[places[0]], annotated.dims[places[1]]
-    integers = {each.name for each in mismatch.bound if each.line is None}
-    names = Spec((dim,)).names()
-    is_number = isinstance(dim, FixedDim) or (bool(names) and integers.issuperset(names))
+    is_number = isinstance(dim, FixedDim) and dim.size > 1
+    if annotation_beside(module, claim, each.evaluation, mismatch) is not None:
+        integers = {each.name for each in mismatch.bound if each.line is None}
+        names = Spec((dim,)).names()
+        is_number = isinstance(dim, FixedDim) or (bool(names) and integers.issuperset(names))
     return is_number and dim != other and isinstance(other, NamedDim | AnyDim)
+
+
+def _annotation_of_site(module: Module, claim: Claim) -> Claim | None:
+    """The annotation of the parameter or result that a text describes."""
+    site = claim.sites[0]
+    if claim.notation == "annotation" or module.sites[site].kind not in ("param", "return"):
+        return None
+    return next((c for c in module.claims if c.notation == "annotation" and c.sites[:1] == (site,)), None)
 
 
 def is_of_own_variables(claim: Claim, shown: ShownFailures) -> bool:
