@@ -358,8 +358,9 @@ class CallReader:
     def read_annotations(self, claims: Mapping[int, Claim]) -> None:
         """Check annotations in the order of evaluation; each binds names for those after it.
 
-        Where more of those on local variables deny what the first ones bind than there are of these, it is these that
-        are false: after `fx: Float[Array, "h"]`, which has the width, all that is right would be wrong.
+        Where more of those on variables deny what the first ones bind than there are of these, and an argument has
+        another size by that name, it is these that are false: after `fx: Float[Array, "h"]`, which has the width, all
+        that is right would be wrong.
         """
         before = self.memo, dict(self.origins), self.outcomes
         self._read_in_order(claims)
@@ -379,7 +380,24 @@ class CallReader:
         names = {name for index in bad for name in parse_spec(claims[index].spec).names()}
         found = {self._bound_by[name] for name in names if name in self._bound_by}
         local = {index for index in found if self.module.sites[claims[index].sites[0]].kind in ("name", "value")}
-        return local if len(self.outcomes.bad) > len(local) else set()
+        of_arguments = self._sizes_in_arguments()
+        denied = {name for name in names if self.memo.single.get(name) not in of_arguments.get(name, [None])}
+        is_denied = any(self._bound_by.get(name) in local for name in denied & of_arguments.keys())
+        return local if is_denied and len(self.outcomes.bad) > len(local) else set()
+
+    def _sizes_in_arguments(self) -> dict[str, list[Size]]:
+        """The sizes that axes of arguments have by the names that texts, and the classes of records, give them."""
+        found = {name: [size] for name, (_, size) in self.of_records.items()}
+        for index in self.seen_claims:
+            claim = self.module.claims[index]
+            dims = parse_spec(claim.spec).dims if self.module.sites[claim.sites[0]].kind == "param" else ()
+            for observation in (each for site in claim.sites for each in self.seen.get(site, ())):
+                shape = observation.value.shape if isinstance(observation.value, ArrayValue) else ()
+                sizes = self.samples.shape(shape) or ()
+                for dim, size in zip(dims, sizes, strict=True) if len(dims) == len(sizes) else ():
+                    if isinstance(dim, NamedDim):
+                        found.setdefault(dim.name, []).append(size)
+        return found
 
     def _read_in_order(self, claims: Mapping[int, Claim], late: Container[int] = ()) -> None:
         """One that uses what only a later one binds waits for that, and so do those of `late`."""

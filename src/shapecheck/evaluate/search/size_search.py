@@ -466,6 +466,9 @@ class SizeSearch:
             to_number = explain_tie((name, number), signature, sizes)
             if to_number.provenance != "invented":
                 return to_number
+        alike = (each for each, other in outcome.trial.substitution.ties if other == text and text.isidentifier())
+        if any(signature.distinguishes(name, each) for each in alike):
+            return Assumption("tie", *tie, "invented")  # both are that size, and a claim tells the two apart
         for equal in equal_through_open(tie, outcome.trial.substitution.ties, signature):
             both = explain_tie(equal, signature, sizes)
             if both.provenance == "invented":
