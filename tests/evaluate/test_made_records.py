@@ -91,7 +91,7 @@ def attend(queries, keys, mask=None):
     '''Weights.
 
     There are two modes. In the former, queries: `[batch..., length, features]` and
-    keys: `[batch..., length, features]`.  ~unreached
+    keys: `[batch..., length, features]`.
 
     Args:
         queries: queries of shape `[batch, q_length, embed]`.

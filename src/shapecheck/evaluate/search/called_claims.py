@@ -53,18 +53,23 @@ def sizes_as_before(outcome: TrialOutcome, *claimed: ClaimedShapes) -> Iterator[
     """Ties of free names to the sizes that they had when a method was seen, where its instance has kept these.
 
     `attn_bias: "#q k"` is an array of the instance, as long as the `k` that it was called with; and so is the result of
-    an inverse transform on a grid. No other name has that size now: a transposed result has that of another axis.
+    an inverse transform on a grid. No other name has that size now, an integer's neither: a transposed result has that
+    of another axis.
     """
     bound_call = outcome.bound_call
     before = bound_call.apart.before if bound_call is not None else {}
     free = {size: name for name, size in bound_call.chosen} if bound_call is not None and before else {}
     for call in outcome.calls if free else ():
         by_name: dict[str, set[str]] = {}
+        named: set[str] = set()
         for _, dim, size in (axis for each in claimed for axis in _axes(call, each)):
+            named.update(parse_spec(str(dim)).names())
             if isinstance(dim, NamedDim):
                 by_name.setdefault(dim.name, set()).add(size)
+        integers = bound_call.integers.items() if bound_call is not None else ()
+        of_integers = {str(size) for name, size in integers if name.rpartition(".")[2] in named}
         for sizes in by_name.values():
-            kept = sizes - free.keys()
+            kept = sizes - free.keys() - of_integers
             for size in sizes & free.keys():
                 if str(before.get(free[size], "")) in kept:
                     yield free[size], str(before[free[size]])

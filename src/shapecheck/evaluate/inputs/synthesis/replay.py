@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
@@ -19,6 +19,7 @@ import jax
 from shapecheck.evaluate.inputs.facts.body_shapes import axis_name
 from shapecheck.evaluate.inputs.facts.runtime_annotations import annotation_of, array_type
 from shapecheck.evaluate.inputs.facts.signature_facts import code_integers, field_sizes
+from shapecheck.evaluate.inputs.synthesis.freed_records import FreedRecord, freed_record
 from shapecheck.evaluate.inputs.trials import abstract_call
 from shapecheck.evaluate.inputs.trials.size_assignment import SizeAssignment
 from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec, CallSignature
@@ -109,14 +110,19 @@ def replay_spec(
     if not arrays:
         return None
     specs = {name: matched.get(name) or _own_names(name, value) for name, value in arrays.items()}
+    records = _freed_records(seen, specs)
     integers = {n: int(v) for n, v in seen.arguments.items() if is_size(v) and isinstance(v, int)}
     fields = field_sizes(seen.arguments.get("self"))
-    sizes = _sizes(seen, specs)
+    sizes = {
+        **dict(size for record in records.values() for size in record.sizes.items()),
+        **_sizes(seen, specs),
+    }
     # An axis of one, or of none, is likely to be so on purpose: for broadcasting, or because there is nothing.
     kept = {name: size for name, size in sizes.items() if size in (0, 1)}
     known = {**kept, **seen.known, **integers, **pinned}
-    texts = list(specs.values())
-    stays = _fixed_sizes(seen, specs)
+    inside = [text for record in records.values() for text in record.specs.values()]
+    texts = [*specs.values(), *inside]
+    stays = _fixed_sizes(seen, {*specs, *records})
     lasting = [Assumption("follows", name, "", "given") for name in sorted(specs.keys() - matched.keys())]
     lasting += [
         Assumption("follows", name, str(size), "given")
@@ -144,6 +150,8 @@ def replay_spec(
         for name, text in specs.items():
             shape = assignment.array(text, "Float", name).shape
             given[name] = jax.ShapeDtypeStruct(shape, arrays[name].dtype)
+        for name, record in records.items():
+            given[name] = record.with_arrays(lambda text, field: assignment.array(text, "Float", field))
         args, kwargs = _call(seen.function, given)
         chosen = assignment.chosen_sizes()
         return BoundCall(
@@ -157,13 +165,32 @@ def replay_spec(
 
     return CallSpec(
         prepare=prepare,
-        signature=CallSignature(tuple(ArgumentSpec(name, text) for name, text in specs.items()), claims, seen.function),
+        signature=CallSignature(
+            (
+                *(ArgumentSpec(name, text) for name, text in specs.items()),
+                *(ArgumentSpec("", text, inside=True) for text in inside),
+            ),
+            claims,
+            seen.function,
+        ),
         certain=not _takes_functions(seen),  # which give back the sizes that their own caller has in mind
         ranks=(_rank(specs, arrays) if rank is None else rank,),
         lasting=tuple(lasting),
         attempts=_ATTEMPTS,
         seconds=_SECONDS,
     )
+
+
+def _freed_records(seen: RecordedCall, specs: Mapping[str, str]) -> dict[str, FreedRecord]:
+    """The records among the arguments whose arrays can be free, too: their names mean what they mean beside them."""
+    sizes = _sizes(seen, specs)
+    found: dict[str, FreedRecord] = {}
+    for name, value in seen.arguments.items():
+        record = freed_record(value) if name != "self" and name not in specs else None
+        if record is not None and all(sizes.get(each, size) == size for each, size in record.sizes.items()):
+            found[name] = record
+            sizes.update(record.sizes)
+    return found
 
 
 def _matching_specs(seen: RecordedCall, described: Mapping[str, ParameterSpec]) -> dict[str, str]:
@@ -212,7 +239,7 @@ def _sizes(seen: RecordedCall, specs: Mapping[str, str]) -> dict[str, int]:
     return found
 
 
-def _fixed_sizes(seen: RecordedCall, specs: Mapping[str, str]) -> set[int]:
+def _fixed_sizes(seen: RecordedCall, specs: Collection[str]) -> set[int]:
     """The sizes of what stays as it was, beside the instance: other arguments, and what the function reaches."""
     rest = [v for n, v in seen.arguments.items() if n not in specs and n != "self"]
     leaves = jax.tree_util.tree_leaves([*rest, *_closure_values(seen.function)])
