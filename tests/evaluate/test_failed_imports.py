@@ -150,15 +150,42 @@ def same(x: Float[Array, "n"]) -> Float[Array, "n"]:
 def later(x: Float[Array, "n"]) -> Float[Array, "n"]:  ~unreached
     return x if "mine" in REGISTRY else -x
 """,
-    # What the body of a module does with it may be more than anything can stand in for.
+    # What the body of a module does with it may be more than anything can stand in for: without that statement it goes.
     "iterates.py": """
+from functools import singledispatch
+
+import jax
 import nowhere
 from jaxtyping import Array, Float
 
 TABLE = [each for each in nowhere.table()]
+if len(nowhere.devices()) > 1:
+    WIDTH = 2
 
 
-def same(x: Float[Array, "n"]) -> Float[Array, "n"]:  ~unreached
+@singledispatch
+def convert(value):
+    return value
+
+
+@convert.register(nowhere.Tensor)
+def _convert_tensor(value: nowhere.Tensor):
+    return value.numpy()
+
+
+def same(x: Float[Array, "n"]) -> Float[Array, "n"]:
+    return x
+
+
+def turned(x: Float[Array, "n d"]) -> Float[Array, "n d"]:  ~SC203
+    return x.T
+
+
+def of_table(x: Float[Array, "n"]) -> Float[Array, "n"]:  ~unreached
+    return x * TABLE[0]
+
+
+def typed(x: Float[Array, "n"], shape: jax.core.GoneShape | None = None) -> Float[Array, "n"]:
     return x
 """,
     # an array that is indexed by it, and an integer that is made of it, need the package
@@ -206,6 +233,8 @@ def test_what_needs_it_says_so(checked) -> None:
     indexed = " ".join(each.reason for each in checked.report.unreached if each.path == "indexes.py")
     assert "it needs nowhere.order, of a package that is not there" in indexed
     assert "it needs nowhere.order, which is not installed" in indexed
+    of_table = [each.reason for each in checked.report.unreached if each.path == "iterates.py"]
+    assert all("it needs TABLE, which needs nowhere.table, of a package that is not there" in each for each in of_table)
 
 
 def test_each_absent_name_is_told_once_a_file(checked) -> None:
@@ -394,3 +423,19 @@ def test_a_package_that_is_imported_again_has_the_modules_that_are_loaded(part: 
         "import of nowhere failed: it is not installed; what needs it was not evaluated"
     ]
     assert [(each.path, each.span.line) for each in report.findings if each.code == "SC201"] == [("pkg/second.py", 8)]
+
+
+def test_scripts_that_define_one_flag_are_all_imported(tmp_path: Path) -> None:
+    """Each is a program of its own, though here they share a process."""
+    pytest.importorskip("absl")
+    script = (
+        "from absl import flags\nfrom jaxtyping import Array, Float\n\n"
+        'SIZE = flags.DEFINE_integer("size", {size}, "how many")\n\n\n'
+        'def f(x: Float[Array, "n d"]) -> Float[Array, "n"]:\n    return x.sum({axis})\n'
+    )
+    for name, axis in (("first", 1), ("second", 0), ("third", 1)):
+        (tmp_path / f"{name}.py").write_text(script.format(size=axis, axis=axis))
+    report = check([tmp_path], load([tmp_path]))
+    false = [Path(each.path).name for each in report.findings if each.code == "SC203"]
+    assert false == ["second.py"], report.findings
+    assert report.unreached == ()

@@ -5,9 +5,8 @@ So it is with a module that fails when it is first used, with what an installed 
 attributes of the checked files whose failure ended an import are replaced, and nothing in `sys.modules`: a package
 that is looked for in a `try` is as absent as before, so that the code goes the way that it has without it.
 
-While modules are imported a stand-in gives way: its attributes can be read, it can be called, subscripted, added to and
-derived from, as module bodies do with it, and it is false and has nothing in it. Afterwards nothing can be had of it:
-whatever needs it ends, and says which package that is. It stands for no value, so nothing that is seen rests on it.
+A statement of a module's body that asks more of a stand-in than that can give, as `register(torch.Tensor)` does, is
+left out, and stand-ins are what it would have bound.
 """
 
 from __future__ import annotations
@@ -18,29 +17,35 @@ import importlib.metadata
 import importlib.util
 import os
 import re
+import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Set
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Final
 
-from shapecheck.evaluate.own_errors import RefusalError, raise_own
+from shapecheck.evaluate.own_errors import raise_own
 from shapecheck.evaluate.parse_python import parse_python
 from shapecheck.evaluate.probes.renamed_names import find_renamed, uses_of_renamed
+from shapecheck.evaluate.probes.replaced_statements import (
+    ATTRIBUTE,
+    IMPORTER,
+    STATEMENT,
+    ImportedName,
+    WithoutAttributes,
+    WithoutImports,
+    WithoutStatements,
+    first_line,
+    imports_of,
+)
+from shapecheck.evaluate.probes.stand_ins import AbsentPackageError, StandIn, named_stand_in
 from shapecheck.worker.messages.entry_messages import AbsentImport
-
-IMPORTER: Final = "__shapecheck_imports__"
-"""The name that replaced statements call."""
-
-ATTRIBUTE: Final = "__shapecheck_attribute__"
-"""The name that replaced attributes call."""
 
 _OWN_CAUSE = "partially initialized module"  # circular imports: the order of imports is to blame
 
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _MOST_UNINSTALLED = 16  # projects whose version is asked for: a name that is another one each time has no end
+_FLAG = re.compile(r"flag '([^']+)' is defined twice")
 _IS_PLAIN = re.compile(r"has no attribute")
 
 
@@ -55,10 +60,12 @@ class FailedImports:
         self._gone: dict[str, set[tuple[str, str]]] = {}  # by file: expressions for packages, and what these lack
         self._uses: dict[str, dict[tuple[str, str], int]] = {}  # the same, where the name may have been changed
         self._uninstalled: set[str] = set()
+        self._forgotten: set[tuple[str, str]] = set()  # files, and flags of theirs that others had defined
+        self._left_out: dict[str, dict[int, str]] = {}  # by file: statements, and the stand-ins that they need
 
     def concern(self, file: str) -> bool:
         """Whether some statements or attributes of a file (resolved) are replaced."""
-        return file in self._lines or file in self._gone
+        return file in self._lines or file in self._gone or file in self._left_out
 
     def admit(self, error: Exception, is_own: Callable[[str], bool]) -> bool:
         """Whether another import can do without what a statement of one of the project's own files did not find."""
@@ -71,6 +78,8 @@ class FailedImports:
             is_new = error.name not in self._uninstalled and len(self._uninstalled) < _MOST_UNINSTALLED
             self._uninstalled.add(error.name)
             return is_new
+        if type(error).__name__ == "DuplicateFlagError":
+            return self._forget_flag(file, str(error))
         if isinstance(error, AttributeError) and _is_of_package(error, is_own, frames.index(own[-1])):
             return self._note_gone(file, line, str(error))
         statements = {each.lineno: each for each in _import_statements(file)}
@@ -78,6 +87,9 @@ class FailedImports:
             # A class uses all that its methods name: what failed stands on the line of the error, in most cases.
             used = (_names_on(file, line, line), _names_on(file, line, None))
             return any(self._replace_useless(error, file, statements.values(), names) for names in used)
+        if line not in statements and (absent := _needed_stand_in(error)):
+            bodies = ((f, n) for f, n, name in _named_frames(error) if name == "<module>" and is_own(f))
+            return self._leave_out(*list(bodies)[-1], absent)
         if line not in statements or line in self._lines.get(file, ()):
             return False
         found = {line}
@@ -85,6 +97,25 @@ class FailedImports:
             found |= {number for number, each in statements.items() if _is_absent(each)}
         self._lines.setdefault(file, set()).update(found)
         return True
+
+    def _forget_flag(self, file: str, message: str) -> bool:
+        """Forget the command-line option that two files define, each for a program of its own: whether that is new."""
+        name, flags = _FLAG.search(message), sys.modules.get("absl.flags")
+        if name is None or flags is None or (file, name[1]) in self._forgotten:
+            return False
+        self._forgotten.add((file, name[1]))
+        delattr(flags.FLAGS, name[1])
+        return True
+
+    def _leave_out(self, file: str, line: int, absent: str) -> bool:
+        """Leave out the statement of a module's body that a line belongs to: whether that is new."""
+        for node in _statements(file):
+            if first_line(node) <= line <= (node.end_lineno or node.lineno):
+                known = self._left_out.setdefault(file, {})
+                is_new = first_line(node) not in known
+                known.setdefault(first_line(node), absent)
+                return is_new
+        return False
 
     def _note_gone(self, file: str, line: int, message: str) -> bool:
         """Replace an attribute that a package lacks, as it says, wherever a file takes it: whether that is new."""
@@ -115,7 +146,7 @@ class FailedImports:
         found = {
             (statement.lineno, each.whole): _why(error, each.whole)
             for statement in statements
-            for each in _imports_of(statement)
+            for each in imports_of(statement)
             if each.bound in names and (statement.lineno, each.whole) not in useless
         }
         useless.update(found)
@@ -133,15 +164,18 @@ class FailedImports:
 
     def replaced_in(self, file: str) -> tuple[object, ...]:
         """What of a file is replaced, to be compared with what was at another time."""
-        return self.lines_in(file), frozenset(self._gone.get(os.path.realpath(file), ()))
+        file = os.path.realpath(file)
+        return self.lines_in(file), frozenset(self._gone.get(file, ())), frozenset(self._left_out.get(file, ()))
 
     def replace_in(self, tree: ast.Module, file: str) -> ast.Module:
         """The tree of a file with the statements that failed replaced."""
         lines = self.lines_in(file)
         self._note_renamed(tree, os.path.realpath(file))
         gone = self._gone.get(os.path.realpath(file), set())
-        tree = _Replacement(lines).replace(tree) if lines else tree
-        return _WithoutAttributes(gone).replace(tree) if gone else tree
+        tree = WithoutImports(lines).replace(tree) if lines else tree
+        left_out = self._left_out.get(os.path.realpath(file), {})
+        tree = WithoutStatements(left_out.keys()).replace(tree) if left_out else tree
+        return WithoutAttributes(gone).replace(tree) if gone else tree
 
     def _note_renamed(self, tree: ast.Module, file: str) -> None:
         """Look at each attribute that may be of a package that has renamed it: functions take it when they run."""
@@ -156,12 +190,17 @@ class FailedImports:
         self._found[file] = {}
 
         def bind(line: int, name: str, part: str, is_alias: bool) -> object:
-            return self._bind(module, file, line, _ImportedName(name=name, part=part, is_alias=is_alias))
+            return self._bind(module, file, line, ImportedName(name=name, part=part, is_alias=is_alias))
 
         def attribute(line: int, package: object, name: str) -> object:
             return self._attribute(file, line, package, name)
 
+        def stand_in(line: int, name: str) -> object:
+            absent = self._left_out.get(file, {}).get(line, name)
+            return StandIn(name, f"needs {absent}, of a package that is not there", self._is_importing)
+
         vars(module)[IMPORTER] = bind
+        vars(module)[STATEMENT] = stand_in
         vars(module)[ATTRIBUTE] = attribute
 
     def files(self) -> Iterator[str]:
@@ -182,7 +221,7 @@ class FailedImports:
                 found.setdefault((line, absent.name), absent)
         return tuple(found.values())
 
-    def _bind(self, module: ModuleType, file: str, line: int, wanted: _ImportedName) -> object:
+    def _bind(self, module: ModuleType, file: str, line: int, wanted: ImportedName) -> object:
         """What a replaced statement binds: that which it names, where it is there, and else a stand-in."""
         name, part, whole = wanted.name, wanted.part, wanted.whole
         why = self._useless.get(file, {}).get((line, whole))
@@ -226,21 +265,6 @@ class FailedImports:
         return StandIn(whole, why, self._is_importing)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _ImportedName:
-    """One name that an import statement binds: a module, or a part of one."""
-
-    name: str
-    part: str
-    is_alias: bool
-    bound: str = ""
-
-    @property
-    def whole(self) -> str:
-        """The dotted name of what is imported."""
-        return f"{self.name}.{self.part}" if self.part else self.name
-
-
 class _UninstalledProject(importlib.metadata.Distribution):
     """Nothing is known of it but its name."""
 
@@ -259,6 +283,18 @@ class _UninstalledProject(importlib.metadata.Distribution):
 def _real_path(file: str) -> str:
     """The real path of a file; importlib's own frames are of none, and are not in the current folder."""
     return file if file.startswith("<") else os.path.realpath(file)
+
+
+def _named_frames(error: Exception) -> Iterator[tuple[str, int, str]]:
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        yield _real_path(frame.f_code.co_filename), line, frame.f_code.co_name
+
+
+def _needed_stand_in(error: Exception) -> str:
+    """The stand-in of which an error says that something needs it, or that something else was expected; else ""."""
+    if isinstance(error, AbsentPackageError):
+        return str(error).removeprefix("it needs ").partition(",")[0]
+    return named_stand_in(str(error))
 
 
 def _is_importing(error: Exception, place: int) -> bool:
@@ -300,7 +336,7 @@ def _module_called(text: str, module: ModuleType) -> ModuleType | None:
     return found if isinstance(found, ModuleType) else None
 
 
-def _import_part(wanted: _ImportedName, package: str | None) -> object:
+def _import_part(wanted: ImportedName, package: str | None) -> object:
     name, part = wanted.name, wanted.part
     found = importlib.import_module(name, package)
     if not part:
@@ -345,16 +381,6 @@ def _import_statements(file: str) -> Iterator[ast.Import | ast.ImportFrom]:
             yield node
 
 
-def _imports_of(node: ast.Import | ast.ImportFrom) -> Iterator[_ImportedName]:
-    module = "." * node.level + (node.module or "") if isinstance(node, ast.ImportFrom) else ""
-    for each in node.names:
-        if module:
-            yield _ImportedName(name=module, part=each.name, is_alias=True, bound=each.asname or each.name)
-        else:
-            bound = each.asname or each.name.partition(".")[0]
-            yield _ImportedName(name=each.name, part="", is_alias=each.asname is not None, bound=bound)
-
-
 def _statements(file: str) -> list[ast.stmt]:
     try:
         with open(file, "rb") as source:
@@ -375,169 +401,3 @@ def _is_there(name: str) -> bool:
         return importlib.util.find_spec(name.partition(".")[0]) is not None
     except (ImportError, ValueError):
         return True
-
-
-class _Replacement(ast.NodeTransformer):
-    """Puts calls of `IMPORTER` in the place of import statements on some lines."""
-
-    def __init__(self, lines: Set[int]) -> None:
-        self._lines = lines
-
-    def replace(self, tree: ast.Module) -> ast.Module:
-        """The tree with the calls in it."""
-        self.visit(tree)
-        return ast.fix_missing_locations(tree)
-
-    def visit_Import(self, node: ast.Import) -> list[ast.stmt] | ast.stmt:
-        return self._calls(node)
-
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> list[ast.stmt] | ast.stmt:
-        return node if any(alias.name == "*" for alias in node.names) else self._calls(node)
-
-    def _calls(self, node: ast.Import | ast.ImportFrom) -> list[ast.stmt] | ast.stmt:
-        if node.lineno not in self._lines:
-            return node
-        return [self._call(node, each) for each in _imports_of(node)]
-
-    def _call(self, node: ast.stmt, wanted: _ImportedName) -> ast.stmt:
-        given = (node.lineno, wanted.name, wanted.part, wanted.is_alias)
-        arguments: list[ast.expr] = [ast.Constant(each) for each in given]
-        call = ast.Call(func=ast.Name(IMPORTER, ast.Load()), args=arguments, keywords=[])
-        return ast.copy_location(ast.Assign(targets=[ast.Name(wanted.bound, ast.Store())], value=call), node)
-
-
-class _WithoutAttributes(ast.NodeTransformer):
-    """Puts calls of `ATTRIBUTE` in the place of attributes that packages lack; what a `try` is around stays."""
-
-    def __init__(self, gone: Set[tuple[str, str]]) -> None:
-        self._gone = gone
-
-    def replace(self, tree: ast.Module) -> ast.Module:
-        """The tree with the calls in it."""
-        self.visit(tree)
-        return ast.fix_missing_locations(tree)
-
-    def visit_Try(self, node: ast.Try) -> ast.Try:
-        return node
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        self.generic_visit(node)
-        if not isinstance(node.ctx, ast.Load) or (ast.unparse(node.value), node.attr) not in self._gone:
-            return node
-        arguments: list[ast.expr] = [ast.Constant(node.lineno), node.value, ast.Constant(node.attr)]
-        call = ast.Call(func=ast.Name(ATTRIBUTE, ast.Load()), args=arguments, keywords=[])
-        return ast.copy_location(call, node)
-
-
-_EXCEPTION = re.compile(r"(Error|Exception|Warning)$")
-
-_DEEPEST = 16  # names behind names: who looks for the end of them finds it
-
-
-class AbsentPackageError(ImportError, RefusalError):
-    """Raised where code needs what an absent package has."""
-
-
-_STAND_IN = "<stand-in for "
-
-
-def named_stand_in(message: str) -> str:
-    """What an error is about that names a stand-in, as an array does that is indexed by one; else ""."""
-    return message.partition(_STAND_IN)[2].partition(">")[0]
-
-
-class StandIn:
-    """Stands for `name`, which an absent package has; `why` tells what the matter is with that.
-
-    It gives way while `is_importing`. What begins and ends with two underscores it does not have, so that nobody takes
-    it for an array, an iterator or a function of some library's own kind.
-    """
-
-    __bases__ = ()  # so that `issubclass` takes it for a class: array types of jaxtyping ask that of what they are of
-
-    def __init__(self, name: str, why: str, is_importing: Callable[[], bool]) -> None:
-        self._name, self._why, self._is_importing = name, why, is_importing
-
-    def __getattr__(self, name: str) -> object:
-        if (name.startswith("__") and name.endswith("__")) or self._name.count(".") > _DEEPEST:
-            raise AttributeError(f"it needs {self._name}.{name}, which {self._why}")
-        if _EXCEPTION.search(name):  # which may stand behind `except`
-            found: object = type(name, (Exception,), {})
-        else:
-            found = StandIn(f"{self._name}.{name}", self._why, self._is_importing)
-        vars(self)[name] = found
-        return found
-
-    def __repr__(self) -> str:
-        return f"{_STAND_IN}{self._name}>"
-
-    def __call__(self, *args: object, **kwargs: object) -> StandIn:
-        """As a decorator, or what else a module's body calls."""
-        if not self._is_importing():
-            raise self._error()
-        return self
-
-    # Annotations use these, which may be evaluated at any time.
-    def __getitem__(self, index: object) -> StandIn:
-        return self
-
-    def __or__(self, other: object) -> StandIn:
-        return self
-
-    def __ror__(self, other: object) -> StandIn:
-        return self
-
-    def __add__(self, other: object) -> StandIn:
-        """In constants, as units have them: `2 * units.meter`."""
-        return self()
-
-    __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __pow__ = __rpow__ = __add__
-
-    def __neg__(self) -> StandIn:
-        return self()
-
-    def __iter__(self) -> Iterator[object]:
-        raise self._error()
-
-    # What the body of a module may ask of it, before it goes another way or adds to it: there is nothing.
-    def __bool__(self) -> bool:
-        self()
-        return False
-
-    def __contains__(self, item: object) -> bool:
-        return bool(self)
-
-    def __index__(self) -> int:
-        raise self._error()
-
-    __int__ = __float__ = __complex__ = __len__ = __index__
-
-    def __lt__(self, other: object) -> bool:
-        return bool(self)
-
-    __le__ = __gt__ = __ge__ = __lt__
-
-    def __setitem__(self, index: object, value: object) -> None:
-        self()
-
-    def __instancecheck__(self, instance: object) -> bool:
-        return False
-
-    def __subclasscheck__(self, cls: type) -> bool:
-        return False
-
-    def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
-        """A plain base class in its place: so it goes with any metaclass. No instance can be made of what has it."""
-        error = self._error
-
-        def refuse(cls: type, *args: object, **kwargs: object) -> object:
-            raise error()
-
-        def initialise(self: object, *args: object, **kwargs: object) -> None:
-            """A function, of which module bodies may set the docstring."""
-
-        body: dict[str, object] = {"__new__": refuse, "__init__": initialise}
-        return (type(self._name.rpartition(".")[2], (), body),)
-
-    def _error(self) -> AbsentPackageError:
-        return AbsentPackageError(f"it needs {self._name}, which {self._why}")

@@ -19,8 +19,8 @@ from shapecheck.evaluate.inputs.trials.size_limits import Limits, possible_limit
 from shapecheck.evaluate.inputs.trials.trial import BoundCall, CallSpec, Trial, TrialOutcome
 from shapecheck.evaluate.limits import Stopwatch, TimeLimitError
 from shapecheck.evaluate.own_errors import is_own, message_of
-from shapecheck.evaluate.probes.failed_imports import AbsentPackageError, named_stand_in
 from shapecheck.evaluate.probes.recorder import Recorder
+from shapecheck.evaluate.probes.stand_ins import AbsentPackageError, named_stand_in
 from shapecheck.evaluate.probes.user_caches import forget
 from shapecheck.evaluate.search.suggest_ties import RESHAPE, opposite_sizes
 

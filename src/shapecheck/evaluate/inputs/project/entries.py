@@ -22,8 +22,8 @@ from shapecheck.evaluate.inputs.facts.own_signature import with_own_signature
 from shapecheck.evaluate.inputs.facts.runtime_annotations import own_annotations
 from shapecheck.evaluate.own_errors import HANDLE, raise_own
 from shapecheck.evaluate.probes.attribute_access import unwrap
-from shapecheck.evaluate.probes.failed_imports import StandIn
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
+from shapecheck.evaluate.probes.stand_ins import StandIn
 from shapecheck.model import Scope
 from shapecheck.worker.messages.plans import EntryPlan, ModulePlan
 

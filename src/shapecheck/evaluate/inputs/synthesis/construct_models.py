@@ -29,8 +29,8 @@ from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, ki
 from shapecheck.evaluate.inputs.trials.size_assignment import CONSTRUCTOR_VARIANT, InventedSizes, SizeAssignment
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.own_errors import is_own
-from shapecheck.evaluate.probes.failed_imports import AbsentPackageError
 from shapecheck.evaluate.probes.recorder import RecordedPart, Recorder
+from shapecheck.evaluate.probes.stand_ins import AbsentPackageError
 from shapecheck.model import DocstringHint, InferredParameter
 from shapecheck.worker.messages.plans import ShapeOfName
 

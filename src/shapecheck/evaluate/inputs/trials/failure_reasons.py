@@ -20,8 +20,8 @@ from shapecheck.evaluate.jax_internals import VALUE_WORDS, is_machinery, public_
 from shapecheck.evaluate.own_errors import Trace, frames_of, message_of, tracebacks_of
 from shapecheck.evaluate.parse_python import parse_python
 from shapecheck.evaluate.probes.describe_value import describe, is_array
-from shapecheck.evaluate.probes.failed_imports import named_stand_in
 from shapecheck.evaluate.probes.recorder import Recorder
+from shapecheck.evaluate.probes.stand_ins import named_stand_in
 from shapecheck.model import ArrayValue, Failure, Frame
 from shapecheck.model.observation import FailureKind
 
