@@ -92,6 +92,8 @@ _THEN_IT_IS = re.compile(
 # "[n+1] for closed ends, [n] for open ones": either.
 _IN_ONE_CASE = re.compile(r"[`'\"]*\s+(?:for|with|in|under)\s+[^,;.:()\[\]]*,\s*(?:and\s+|or\s+)?[`'\"]*$")
 _IN_THE_OTHER = re.compile(r"[`'\"]*\s+(for|with|in|under)\b")
+# "A list of callable blocks, each with the signature (x, y) -> z, where x has shape (n, d)".
+_HAS_SIGNATURE = re.compile(r"\b(?:callables?|functions?)\b.*\bsignature\b", re.IGNORECASE | re.DOTALL)
 _IS_FUNCTION = re.compile(
     r"\W*(?:(?:an?|the|optional)\s+)*(?:[\w-]+\s+)?(?:function|callable)s?\s*(?:[,.:;(]|\b(?:that|which|to|taking|mapping"
     r"|returning|from|with|for)\b)",
@@ -149,7 +151,7 @@ def read_shapes(
     names of these, `parameters` those of what it takes. Where nothing is called a shape, brackets count that stand
     where authors put one.
     """
-    if not is_return and _IS_FUNCTION.match(text):
+    if not is_return and (_IS_FUNCTION.match(text) or _HAS_SIGNATURE.search(text)):
         return []  # what it takes or gives has that shape
     segments = read_comment(text, known, described=True)
     found = _read_segments(
