@@ -507,6 +507,7 @@ def test_an_unchanged_run_imports_what_reads_and_prints_a_report_and_starts_no_p
         "commands.lock",
         "commands.lock.lock_location",
         "evaluate.framework_protocol",  # what the files of frameworks state, which is read and not run
+        "evaluate.parse_python",
         "incremental.cache_store",
         "incremental.content_hash",
         "incremental.environment_key",

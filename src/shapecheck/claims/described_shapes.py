@@ -511,7 +511,7 @@ def shapes_of_value(
     after = _OR_NONE.sub("", after)  # it may be left out
     alternatives = len(segments) > 1 or segments[0].alternatives
     listed = [bracket.spec.dims for segment in segments for bracket in segment.shapes]
-    if alternatives and any(all(isinstance(dim, AnyDims) for dim in dims) for dims in listed):
+    if alternatives and any(dims and all(isinstance(dim, AnyDims) for dim in dims) for dims in listed):
         return  # "of shape [...] or [..., 1]" is any
     if OF_ANOTHER_OR_CHANGED.search(before) or CONDITIONS.search(before):
         return

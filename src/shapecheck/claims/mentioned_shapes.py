@@ -56,7 +56,7 @@ _ENSURES = re.compile(r"\W*(?:ensur|enforc|guarante|forc)\w*\b|\W*makes?\s+sure\
 # "In the cache initialization call, `q` is (batch, length, d)": elsewhere it may be something else.
 _IN_A_MODE = re.compile(
     r"\W*(?:in|during|while|at|for)\s+(?:the\s+)?(?:[\w-]+\s+){0,4}?"
-    r"(?:calls?|modes?|stages?|phases?|cases?|former|latter|training|inference|decoding|initiali[sz]ation|settings?)\b",
+    r"(?:calls?|modes?|stages?|phases?|former|latter|training|inference|decoding|initiali[sz]ation|settings?)\b",
     re.IGNORECASE,
 )
 

@@ -38,6 +38,7 @@ from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     typed_dict_entries,
 )
 from shapecheck.evaluate.own_errors import suppress_others
+from shapecheck.evaluate.probes import later_values
 from shapecheck.evaluate.probes.attribute_access import read_attribute, unwrap
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.probes.visible_sizes import computed_attribute
@@ -77,12 +78,11 @@ def inner_function(function: Callable[..., object]) -> Callable[..., object]:
 
     What watches a function that was passed on, as its annotation says, stands around them.
     """
-    frameworks = (each.package for each in loaded_frameworks() if each.transforming_prefix)
-    transforming = {"jax", "jaxlib", "shapecheck", *frameworks}
+    transforming = {"jax", "jaxlib", *(each.package for each in loaded_frameworks() if each.transforming_prefix)}
     while (wrapped := read_attribute(function, "__wrapped__", None)) is not None:
         names = getattr(function, "__globals__", None)  # what wraps a class has what stands in its body as attributes
         module = names.get("__name__") if isinstance(names, dict) else type(function).__module__
-        if str(module).split(".", 1)[0] not in transforming:
+        if str(module).split(".", 1)[0] not in transforming and module != later_values.__name__:
             break
         function = wrapped
     return function
