@@ -92,6 +92,8 @@ _THEN_IT_IS = re.compile(
 # "[n+1] for closed ends, [n] for open ones": either.
 _IN_ONE_CASE = re.compile(r"[`'\"]*\s+(?:for|with|in|under)\s+[^,;.:()\[\]]*,\s*(?:and\s+|or\s+)?[`'\"]*$")
 _IN_THE_OTHER = re.compile(r"[`'\"]*\s+(for|with|in|under)\b")
+_CAN_BE = re.compile(r"\b(?:can|may|could|must|should)\s+be(?:\s+(?:either|one\s+of|any\s+of))?\s*:", re.IGNORECASE)
+_BULLET = re.compile(r"\n[ \t]*[-*+•][ \t]+")
 # "A list of callable blocks, each with the signature (x, y) -> z, where x has shape (n, d)".
 _HAS_SIGNATURE = re.compile(r"\b(?:callables?|functions?)\b.*\bsignature\b", re.IGNORECASE | re.DOTALL)
 _IS_FUNCTION = re.compile(
@@ -154,6 +156,8 @@ def read_shapes(
     if not is_return and (_IS_FUNCTION.match(text) or _HAS_SIGNATURE.search(text)):
         return []  # what it takes or gives has that shape
     segments = read_comment(text, known, described=True)
+    if _leaves_cases_open(text, segments):
+        return []
     found = _read_segments(
         text,
         segments,
@@ -172,6 +176,16 @@ def read_shapes(
         else each
         for each in found
     ]
+
+
+def _leaves_cases_open(text: str, segments: Sequence[Segment]) -> bool:
+    """Whether a list of what something can be has entries without a shape: a scalar, or "1D array of length n"."""
+    opened = _CAN_BE.search(text)
+    if opened is None:
+        return False
+    entries = [match.start() for match in _BULLET.finditer(text, opened.end())]
+    starts = [bisect.bisect(entries, segment.shapes[0].start) for segment in segments]
+    return len(entries) > 1 and bool({*starts} - {0}) and len({*starts} - {0}) < len(entries)
 
 
 def _read_segments(

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from shapecheck.claims.claim_sites import SiteKey, name_place
-from shapecheck.shapes import FixedDim, NamedDim, Spec
+from shapecheck.shapes import AnyDims, Dim, FixedDim, NamedDim, Spec, VariadicDim, is_variadic
 from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments, last_name, single_targets, targets
 from shapecheck.syntax.source_text import SourceText
 
@@ -25,6 +25,8 @@ _WITH_CROSSES = re.compile(rf"[A-Za-z]\w*?_((?=\w*[A-Z]){_AXIS}(?:x{_AXIS})+)") 
 _PLAIN_ARRAYS = frozenset({"Array", "ndarray", "ArrayLike"})
 _EINSUM = re.compile(r"\s*[A-Za-z.]+(?:\s*,\s*[A-Za-z.]+)*\s*->\s*[A-Za-z.]*\s*")
 _EXPLAINED = re.compile(r"(?<![\w.])([A-Z]):?[ \t]*[:=]?[ \t]+[a-z]")
+_STARRED = re.compile(r"[(\[,][ \t]*\*([A-Z])(?=[ \t]*[,)\]])")
+_SEVERAL_AXES = re.compile(r"(?<![\w.])([A-Z]):[ \t]*(?:[a-z]+[ \t]+)?(?:dimensions|axes|dims)\b")
 _OUTERMOST = "BTNL"
 _JOINING = frozenset({"concatenate", "concat", "append", "hstack", "vstack", "pad", "insert", "delete"})
 _SEVERAL = 3  # names with such a suffix, from which on a file means them
@@ -91,7 +93,28 @@ class NameSuffixes:
             return None
         if match[1][-1].isdigit() and not self._has_plain_ones:
             return None  # a second one, perhaps
-        return Spec(tuple(FixedDim(int(each)) if each.isdigit() else NamedDim(each) for each in match[1]))
+        return self._spec(match[1])
+
+    def _spec(self, letters: str) -> Spec | None:
+        """The dims of letters; those that stand for several axes may stand in one place alone, `SB` of `SBD`."""
+        dims: list[Dim] = []
+        for letter in letters:
+            if letter not in self._several:
+                dims.append(FixedDim(int(letter)) if letter.isdigit() else NamedDim(letter))
+            elif dims and is_variadic(dims[-1]):
+                dims[-1] = AnyDims()
+            elif any(map(is_variadic, dims)):
+                return None
+            else:
+                dims.append(VariadicDim(letter))
+        return Spec(tuple(dims))
+
+    @cached_property
+    def _several(self) -> frozenset[str]:
+        """The letters that stand for any number of axes: `(*S, D)` in a comment, "S: sample dimensions" at the head."""
+        head = ast.get_docstring(self.source.tree) if isinstance(self.source.tree, ast.Module) else None
+        starred = {letter for comment in self.source.comments for letter in _STARRED.findall(comment.text)}
+        return frozenset(starred | set(_SEVERAL_AXES.findall(head or "")))
 
     @cached_property
     def _letters(self) -> frozenset[str]:

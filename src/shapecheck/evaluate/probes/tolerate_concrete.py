@@ -16,7 +16,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Literal, TypeVar
 
 from shapecheck.evaluate.probes.recorder import Recorder
@@ -48,8 +48,23 @@ BUG = "bug"
 """The kind of an error of our own, which is no test's."""
 
 
-class Steps:
-    """The handle that a test module knows as `__shapecheck_step__`."""
+class Unobserved:
+    """What a test module knows as `__shapecheck_step__` while it is no test: a handle that makes things unobserved."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+
+    def unobserved(self, make: Callable[[], object]) -> object:
+        """What a function makes, of which nothing is observed: it is as it should not be."""
+        before, self.recorder.active = self.recorder.active, False
+        try:
+            return make()
+        finally:
+            self.recorder.active = before
+
+
+class Steps(Unobserved):
+    """The handle that a test module knows by that name where it is a test."""
 
     def __init__(
         self,
@@ -57,7 +72,8 @@ class Steps:
         kind_of: Callable[[BaseException], str],
         checkpoint: Callable[[], Callable[[], None]] = lambda: lambda: None,
     ) -> None:
-        self.recorder, self._kind_of, self._checkpoint = recorder, kind_of, checkpoint
+        super().__init__(recorder)
+        self._kind_of, self._checkpoint = kind_of, checkpoint
         self.abstract = False  # a test for real steps over nothing
         self.trusts_shapes = True  # an assertion about shapes alone, which fails, is taken for what it says
         self._passed = False  # some statement was passed over: what it was to change is not changed
@@ -121,27 +137,62 @@ class Steps:
 def with_steps(tree: ast.Module, *, everywhere: bool = False, in_docs: bool = False) -> ast.Module:
     """Wrap the statements of all functions in `tree`, or all statements: those of a script, or those `in_docs`."""
     wrapped: ast.Module = _Wrapper(everywhere or in_docs, shows_errors=in_docs or not everywhere).visit(tree)
-    return ast.fix_missing_locations(wrapped)
+    return with_tables_apart(wrapped)
+
+
+def with_tables_apart(tree: ast.Module) -> ast.Module:
+    """Make what a test is given to refuse unobserved: `@pytest.mark.parametrize("bad", [Record(...)])`."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.decorator_list:
+            refused = _refused_parameters(node)
+            node.decorator_list = [_unobserved(each, refused) for each in node.decorator_list]
+    return ast.fix_missing_locations(tree)
 
 
 _Function = TypeVar("_Function", ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def _made_for_errors(function: _Function) -> set[str]:
-    """The variables that a function makes by a call, and takes nowhere but where it expects an error."""
-    expecting: set[ast.AST] = set()
+    """The variables that a function makes by calls, and takes nowhere but where it expects an error.
+
+    Or each item of which it takes there alone: `for bad in (f(x), g(x)): with pytest.raises(...): use(bad)`.
+    """
+    expecting = _expecting_nodes(function)
     made: list[str] = []
+    loops: list[ast.For] = []
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and any(isinstance(each, ast.Call) for each in ast.walk(node.value)):
+            made += [each.id for each in node.targets if isinstance(each, ast.Name)]
+        if isinstance(node, ast.For):
+            loops.append(node)
+    read = [node for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
+    for loop in loops:
+        taken = {each.id for each in ast.walk(loop.target) if isinstance(each, ast.Name)}
+        if all(node in expecting for node in read if node.id in taken):
+            expecting.update(ast.walk(loop.iter))
+    refused = {node.id for node in read if node in expecting}
+    return {name for name in refused if made.count(name) == 1} - {node.id for node in read if node not in expecting}
+
+
+def _expecting_nodes(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[ast.AST]:
+    """All that stands where a function expects an error."""
+    expecting: set[ast.AST] = set()
     for node in ast.walk(function):
         is_block = isinstance(node, ast.With) and any(
             isinstance(item.context_expr, ast.Call) and _expects(item.context_expr) for item in node.items
         )
         if is_block or (isinstance(node, ast.Call) and len(node.args) > 1 and _expects(node)):
             expecting.update(ast.walk(node))
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-            made += [each.id for each in node.targets if isinstance(each, ast.Name)]
+    return expecting
+
+
+def _refused_parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    """The parameters of a test that it takes nowhere but where it expects an error."""
+    expecting = _expecting_nodes(function)
     read = [node for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
-    refused = {node.id for node in read if node in expecting}
-    return {name for name in refused if made.count(name) == 1} - {node.id for node in read if node not in expecting}
+    parameters = {each.arg for each in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
+    refused = {node.id for node in read if node in expecting} & parameters
+    return refused - {node.id for node in read if node not in expecting}
 
 
 class _Wrapper(ast.NodeTransformer):
@@ -211,6 +262,27 @@ class _Wrapper(ast.NodeTransformer):
             handler = ast.ExceptHandler(ast.Name("BaseException", ast.Load()), None, withdrawing)
             node.body = [_copy_position(ast.Try([begin, *node.body], [handler], [], [end]), node.body[0])]
         return node
+
+
+def _unobserved(decorator: ast.expr, refused: Set[str]) -> ast.expr:
+    """`parametrize("bad", [f(x)])` of a test that is to refuse them, where `f(x)` is made unobserved."""
+    is_table = isinstance(decorator, ast.Call) and _name(decorator).rpartition(".")[2] == "parametrize"
+    if not is_table or not isinstance(decorator, ast.Call) or not decorator.args:
+        return decorator
+    names = decorator.args[0]
+    words = {
+        word.strip()
+        for each in ast.walk(names)
+        if isinstance(each, ast.Constant)
+        for word in str(each.value).split(",")
+    }
+    if not words & refused:
+        return decorator
+    nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    decorator.args[1:] = [
+        ast.copy_location(_call("unobserved", ast.Lambda(nothing, each)), each) for each in decorator.args[1:]
+    ]
+    return decorator
 
 
 def _wrap_statement(node: ast.stmt, kind: Kind, managers: Sequence[ast.Name] = ()) -> ast.stmt:
