@@ -375,9 +375,13 @@ def leads_on(text: str) -> bool:
 _SAYS_WHAT_IS = re.compile(r"where\s+`*\w+`*\s*(?:=(?!=)|\bis\b|\bare\b|:)")  # `where K = top_k` hedges nothing
 
 
+# "(k, c) -> (d,) per patch", of all patches at once; "(b, 1) broadcasts over (b, o)", which is one operand.
+_OF_EACH_OR_AGAINST = re.compile(r"[\s`]*(?:(?:per|for\s+(?:each|every))\s+[a-z]|broadcasts?\b)", re.IGNORECASE)
+
+
 def is_conditional(text: str) -> bool:
     """Whether the text behind a bracket says that it holds only at times: `(b, t) if causal`."""
-    if leaves_axes_out(text):
+    if leaves_axes_out(text) or _OF_EACH_OR_AGAINST.match(text):
         return True
     text = text.lstrip(" `,(").lower()
     match = _FIRST_WORD.match(text)
