@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import traceback
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -45,6 +45,7 @@ from shapecheck.verdicts.shown_failures import (
 SOME_PATHS = "seen on {seen}: {missing} never ran"
 SOME_SIZES = "it holds for some sizes and fails for others: for {holds}, but not for {fails}"
 SOME_VALUES = "it holds on one path, and fails on {fails}, which nothing says is taken"
+NEARER_HOLDS = "the comment behind the statement holds for its value, so this one may speak of something else"
 OF_MOCKS = "it fails, but only in tests that put mocks in place of what gives it its shape"
 BUG = "judging it met a bug in shapecheck, which is shown at the end"
 SOME_INTEGERS = "it holds for some integers of its constructor, and fails for others"
@@ -203,6 +204,9 @@ def _entry(modules: Mapping[str, Module], evaluations: Sequence[Evaluation], ver
                 doubtful.add(key)
     for key in _shown_twice(modules, bad):
         del bad[key]
+    for key in _nearer_holds(modules, bad, good):
+        del bad[key]
+        verdicts.unknown.setdefault(key, NEARER_HOLDS)
     for key, everywhere in good.items():
         if key in doubtful:
             continue
@@ -225,6 +229,24 @@ def _shown_twice(modules: Mapping[str, Module], bad: Mapping[ClaimKey, Contradic
 
     checked = {param(key) for key in bad if modules[key[0]].claims[key[1]].notation == "code"}
     return [key for key, found in bad.items() if found.evaluation.refused and param(key) in checked]
+
+
+def _nearer_holds(
+    modules: Mapping[str, Module], bad: Mapping[ClaimKey, Contradiction], good: Container[ClaimKey]
+) -> list[ClaimKey]:
+    """What a comment above a statement says, of whose value the comment behind it holds: it is about something else.
+
+    "Linear: (d,) -> (h,)" may tell what becomes of each row, where the line itself has `# (n, h)`.
+    """
+    found: list[ClaimKey] = []
+    for path, index in bad:
+        module, claim = modules[path], modules[path].claims[index]
+        beside = (i for site in claim.sites for i in module.claims_by_site.get(site, ()) if (path, i) in good)
+        comments = [module.claims[i] for i in beside if module.claims[i].notation == "comment"]
+        lines = {p.end_line for site in claim.sites if (p := module.sites[site].position) is not None}
+        if claim.notation == "comment" and any(claim.span.line < c.span.line in lines for c in comments):
+            found.append((path, index))
+    return found
 
 
 def _is_for_each_rank(claim: Claim) -> bool:
