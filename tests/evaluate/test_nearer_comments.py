@@ -1,4 +1,4 @@
-"""Of two comments on one value the one behind the statement counts, where it holds: the other may tell of a step inside."""
+"""Of two comments on one value the one behind the statement counts, where it holds: the other may tell of a step."""
 
 from __future__ import annotations
 

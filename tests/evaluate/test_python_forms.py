@@ -295,6 +295,14 @@ class Residual(eqx.Module, Generic[M]):
         y = x + 1  # (d,)
         return y
 
+class Pair(eqx.Module, Generic[T]):
+    data: T
+
+class Both(eqx.Module, Generic[T]):
+    main: Pair[tuple[T, Array]]
+    def apply(self, x: Float[Array, "n d"]) -> Float[Array, "n n"]: ~unreached
+        return x @ x.T
+
 def identity(x: T) -> T:
     return x
 

@@ -144,6 +144,8 @@ class CommentClaimReader:
                 continue
             if line.comment.own_line and (self._is_narrative(line, segment) or _lists_variables(segment, placed)):
                 continue
+            if _is_bare_list(segment) and self.labels.may_be_code(segment, placed):
+                continue  # `# a, r` names the arrays that were joined
             if line.continued and alone and segment.tail.strip(" .,;:"):
                 segment = replace(segment, prose=_SHORT + 1)
             direct = direct or not (segment.prose or segment.labels)
@@ -280,6 +282,8 @@ class CommentClaimReader:
             for target in named:
                 if own:
                     target = self._with_step(line, segment, self._with_later(line, target))  # noqa: PLW2901
+                    if (expanded := self.anchors.expanded_variable(placed, target.name)) is not None:
+                        target = replace(target, places=(*target.places, expanded))  # noqa: PLW2901
                 yield ClaimDraft(
                     segment=segment,
                     offset=stated.offset,
@@ -330,6 +334,8 @@ class CommentClaimReader:
             if own and ARROW.search(line.comment.text):  # `index --> (n,)` above what makes another of it
                 operand = self.anchors.taken_variable(placed, segment.labels[0])
             places = places if operand is None else (*places, operand)
+        if own and segment.taken and (operation := self.anchors.inner_operation(placed)) is not None:
+            places = (*places, operation)
         if own:
             places = self._with_step(line, segment, replace(targets[0], places=places)).places
         # A sentence above a statement is sure only of dims that are known.
@@ -527,8 +533,14 @@ def _lists_variables(segment: Segment, placed: PlacedStatement) -> bool:
     """Whether a list without brackets above a statement names what the next ones bind: `N, CA, C` above `N = x[0]`."""
     targets = placed.node.targets if isinstance(placed.node, ast.Assign) else ()
     bound = {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
+    return _is_bare_list(segment) and not bound.isdisjoint(segment.shapes[0].spec.names())
+
+
+def _is_bare_list(segment: Segment) -> bool:
+    """Whether names stand between commas, without a bracket around or anything in front."""
     shape = segment.shapes[0]
-    return not segment.labels and not shape.text.startswith(("(", "[")) and not bound.isdisjoint(shape.spec.names())
+    is_bare = "," in shape.text and not shape.text.startswith(("(", "["))
+    return is_bare and not segment.labels and not segment.marked and not segment.prose
 
 
 def _is_worked_example(line: CommentLine, segment: Segment) -> bool:

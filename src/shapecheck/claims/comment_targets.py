@@ -234,6 +234,31 @@ class CommentTargets:
         scope = self.tables.function_scope(placed.scope)
         return value_place(scope, whole, self._describe_expression(whole), placed.loop)
 
+    def inner_operation(self, placed: PlacedStatement) -> SiteKey | None:
+        """The operation whose result a statement goes on with: `a * b` of `c = (a * b).reshape(-1)`."""
+        value = getattr(placed.node, "value", None)
+        inner = value
+        while isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute):
+            inner = inner.func.value
+        if not isinstance(inner, ast.BinOp) or inner is value:
+            return None
+        scope = self.tables.function_scope(placed.scope)
+        return value_place(scope, inner, self._describe_expression(inner), placed.loop)
+
+    def expanded_variable(self, placed: PlacedStatement, name: str) -> SiteKey | None:
+        """The value of a statement that only puts axes of one into a variable: `mu = mean[None, None, :]`."""
+        value = getattr(placed.node, "value", None)
+        is_of_it = isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name) and value.value.id == name
+        if not isinstance(value, ast.Subscript) or not is_of_it or self.tables.assigns(placed, name):
+            return None
+        index = value.slice.elts if isinstance(value.slice, ast.Tuple) else [value.slice]
+        new = [each for each in index if ast.unparse(each) == "None" or ast.unparse(each).endswith("newaxis")]
+        whole = all(isinstance(each, ast.Slice | ast.Constant) or each in new for each in index)
+        if not new or not whole:
+            return None
+        scope = self.tables.function_scope(placed.scope)
+        return value_place(scope, value, self._describe_expression(value), placed.loop)
+
     def taken_variable(self, placed: PlacedStatement, name: str) -> SiteKey | None:
         """A variable where a statement takes it to make another: `index` of `rows = repeat(index[:, None], n)`."""
         value = getattr(placed.node, "value", None)

@@ -46,6 +46,7 @@ _HAS_NO_ARRAY = re.compile(r"at least one argument containing an array")
 _NUMBERS = re.compile(r"\d+")
 # What goes through some blocks, of which a class was given none, has nothing to join.
 _JOINS_NOTHING = re.compile(r"need at least one array", re.IGNORECASE)
+_OPERANDS = re.compile(r"number of operands, (\d+)")
 _OF_WHAT_WAS_MADE = (_IS_NEGATIVE, _HAS_NO_ARRAY, _JOINS_NOTHING)
 _SQUEEZED = re.compile(r"size not equal to one, got shape=\(([\d, ]*)\) and dimensions=\(([\d, ]*)\)")
 # A message that names a dtype, if only that of an array whose shape does not fit.
@@ -117,6 +118,8 @@ class CodeErrors:
             return None
         if any(pattern.search(o.failure.message) for o in failed if o.failure for pattern in _OF_WHAT_WAS_MADE):
             return None
+        if len({count for o in failed if o.failure for count in _OPERANDS.findall(o.failure.message)}) > 1:
+            return None  # as many as an argument that was made up has rows
         if any(map(self._is_of_nothing, failed)) or self._is_next_to_open(failed[0]) or self._squeezes_open(failed[0]):
             return None
         if failed[0].blames_dtypes() or _may_blame_callable(failed[0]) or rounds_down(failed):

@@ -33,6 +33,15 @@ def unflattened(x: Float[Array, "b patches c"], spatial_shape: tuple[int, ...]):
 def of_code(x: Float[Array, "b patches c"], spatial_shape: tuple[int, ...]):  ~unreached
     return x.reshape(x.shape[0], 30, x.shape[-1]) + jnp.zeros(spatial_shape).sum()  ~SC305
 """,
+    # as many operands as what was made up has rows; those that are written are another matter
+    "operands.py": """
+def contracted(x: Float[Array, "b m"], w: Float[Array, "r"], factors: Sequence) -> Float[Array, "b"]:  ~unreached
+    '''factors: one matrix for each axis'''
+    return jnp.einsum("bm,r,mr->b", x, w, *factors)
+
+def wrong(x: Float[Array, "b m"], w: Float[Array, "r"]) -> Float[Array, "b"]:  ~unreached
+    return jnp.einsum("bm,r,mr->b", x, w)  ~SC301
+""",
     # what a list holds was made up with any sizes, and the text is about them
     "elements.py": """
 class Molecule(NamedTuple):

@@ -114,7 +114,8 @@ class ValueSynthesis:
         self.beside: tuple[str, ...] = ()  # the parameters of the function that values are made for
         self._leaf: ParameterSpec | None = None
         self._dicts: list[object] = []  # the types of those that are made just now
-        self._types: Mapping[object, object] = {}  # what type variables stand for in the class that is constructed
+        # What type variables stand for in the class that is constructed, each with what they stood for around it.
+        self._types: Mapping[object, _TypeMeant] = {}
 
     @contextlib.contextmanager
     def alike(self, described: ParameterSpec) -> Iterator[None]:
@@ -170,7 +171,13 @@ class ValueSynthesis:
 
     def _of_variable(self, variable: typing.TypeVar, name: str) -> object:
         """A value of what a type variable stands for, or else of its bound, or of the first type it may be."""
-        meant = self._types.get(variable) or variable.__bound__ or (variable.__constraints__ or (None,))[0]
+        if (given := self._types.get(variable)) is not None:
+            before, self._types = self._types, given.around  # `Buffer[tuple[T, Array]]` means the T around it
+            try:
+                return self.value(given.annotation, name)
+            finally:
+                self._types = before
+        meant = variable.__bound__ or (variable.__constraints__ or (None,))[0]
         if meant is not None:
             return self.value(meant, name)
         try:
@@ -194,9 +201,11 @@ class ValueSynthesis:
         if isinstance(origin, type) and is_holder(origin) and len(arguments) == 1:
             return LazyCall(origin, [self.value(arguments[0], name)], {})
         before = self._types
-        meant = [before.get(each, each) if isinstance(each, typing.TypeVar) else each for each in arguments]
-        pairs = zip(getattr(origin, "__parameters__", ()), meant, strict=False)
-        self._types = {**before, **{each: one for each, one in pairs if not isinstance(one, typing.TypeVar)}}
+        pairs = zip(getattr(origin, "__parameters__", ()), arguments, strict=False)
+        meant = {
+            each: before.get(one) if isinstance(one, typing.TypeVar) else _TypeMeant(one, before) for each, one in pairs
+        }
+        self._types = {**before, **{each: one for each, one in meant.items() if one is not None}}
         try:
             return self.value(origin, name)
         finally:
@@ -491,6 +500,14 @@ class ValueSynthesis:
         if struct is None:
             return self.assignment.key(typed=other != self.keys.new)
         return self.assignment.array(struct.shape, struct.dtype, name)
+
+
+@dataclasses.dataclass(frozen=True)
+class _TypeMeant:
+    """What a type variable stands for, and what the variables in that stand for."""
+
+    annotation: object
+    around: Mapping[object, _TypeMeant]
 
 
 def _may_be_made(given: object) -> typing.TypeGuard[type]:
