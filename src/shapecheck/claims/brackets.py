@@ -44,6 +44,9 @@ _BARE = re.compile(
     rf"(?<![\w.\-/(\[*+^])(?:{GLUED_PRODUCT.pattern}|{_SIZE}(?:(?:-by-{_SIZE})+|(?: [x×] {_SIZE})+))(?![\w\-(\[^*/])"
 )
 _CUT = re.compile(r"(?:\*\*?|//|[\^·⋅+])\s++$")  # in front of what is only the rest of a list: `B x (n - 1) // m x C`
+# A size of two words, which is none here: `batch x chunk size x n_chunks x dim`.
+_GOES_ON = re.compile(r"\s+[A-Za-z]\w*\s+[x×]\s+\w")
+_BEGAN = re.compile(r"\s[x×]\s+[A-Za-z]\w*\s+$")
 # What comes before or behind a bracket that is an operand: `10000 ** (2i / dim)`.
 _OPERATOR_BEFORE = re.compile(r"[\w)\]]\s*+(\*\*|\^|//?|[*×·⋅+−-]|(?<=\s)x(?=\s))\s*+$")
 _OPERATOR_BEHIND = re.compile(r"(?:\s*+(?:\*\*|\^|//?|[*·⋅+])|\s++x(?=\s))\s*+[\w(\[]")
@@ -127,7 +130,7 @@ def _bare_lists(text: str, outside: Sequence[_BracketGroup]) -> Iterator[Bracket
         free = all(start <= group.start and group.end <= end for group in beside)  # `B x (1 + Q)` holds one
         operands = {*re.split(r"-by-| [x×] ", with_spaced_products(match.group()))}
         twice = len(operands) == 1 and all(len(each) > 1 for each in operands)  # "step-by-step"
-        if _CUT.search(text, 0, start):
+        if _CUT.search(text, 0, start) or _GOES_ON.match(text, end) or _BEGAN.search(text, 0, start):
             continue
         if free and spec is not None and len(spec.dims) > 1 and not twice and operands.isdisjoint(PROSE | {"x"}):
             yield Bracket(start=start, end=end, text=match.group(), spec=spec, bare=True)
