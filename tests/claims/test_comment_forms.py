@@ -20,7 +20,7 @@ BEHIND = {
     "x = f(y)  # batch x height x width": ["[batch height width]: value f(y)"],
     "x = f(y)  # a x b": [],
     "n_tokens, d = f(y)\nx = g(n_tokens)  # n_tokens, d": [],
-    "x = f(y)  # batch x chunk size x n_tokens x dim": [],
+    "x = f(y)  # batch x chunk size x n_tokens x dim": ["[batch chunk_size n_tokens dim]: value f(y)"],
     "x = f(y)  # B x T // n x D": ["[B T//n D]: value f(y)"],
     "x = f(y)  # B x (T - 1) // n x D": ["[B (T-1)//n D]: value f(y)"],
     "x = f(y)  # of B x (T**2 - 1) // n x D": [],
