@@ -48,6 +48,7 @@ FINDING = exact(
     end_line=PLACE,
     end_column=PLACE,
     message=TEXT,
+    details={"type": "array", "items": TEXT},
     claimed=TEXT,
     observed=TEXT,
     bindings={"type": "object", "additionalProperties": TEXT},

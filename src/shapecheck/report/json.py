@@ -42,6 +42,7 @@ def finding_object(finding: Finding) -> dict[str, object]:
         "end_line": finding.span.end_line,
         "end_column": finding.span.end_column,
         "message": finding.message,
+        "details": list(finding.details),
         "claimed": finding.claimed,
         "observed": finding.observed,
         "bindings": dict(finding.bindings),

@@ -436,9 +436,10 @@ class CodeErrors:
         if not failed:
             return ()
         further = self._sizes.under_any_tie(SearchResult(failed=(failed[0],)))
-        # That an axis of `...` may have the size of another one by chance excuses nothing.
-        tied = {name for each in further.tied for name, _ in each.trial.substitution.ties}
-        by_chance = bool(tied) and tied.issubset(UNNAMED)
+        # That an axis of `...` may have the size of another one by chance excuses nothing; that of another `...` does.
+        ties = {tie for each in further.tied for tie in each.trial.substitution.ties}
+        are_open = all(self._call_spec.signature.is_nobodys(text) for _, text in ties)
+        by_chance = bool(ties) and {name for name, _ in ties}.issubset(UNNAMED) and not are_open
         if (further.tied and further.requires is None and not by_chance) or self._attempts.is_exhausted():
             return ()
         requires = f"{' and '.join(self._call_spec.signature.variadics())} has no axes"

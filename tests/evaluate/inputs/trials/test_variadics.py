@@ -185,6 +185,14 @@ class Poisson:
 def rows(x: Float[Array, "... a"], y: Float[Array, "... b"]):
     return x * y  ~SC305
 """,
+    # the `...` of two arguments may be the same axes, but a sum that has dropped one is no such
+    "of_two.py": """
+def entropy(logits: Float[Array, "... c"], labels: Float[Array, "..."], c: int = 3) -> Float[Array, ""]:
+    return (jax.nn.one_hot(labels.astype(int), c) * jax.nn.log_softmax(logits)).mean()
+
+def weighted(x: Float[Array, "... d"], y: Float[Array, "... d"]) -> Float[Array, "... d"]:
+    return x * y.sum(-1)  ~SC305
+""",
     # with two axes for `*batch` the line before the last fails already
     "lines.py": """
 def angles(x: Float[Array, "*batch 3"]) -> Float[Array, "*batch 3"]:
