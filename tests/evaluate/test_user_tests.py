@@ -765,9 +765,13 @@ def test_what_is_found_does_not_depend_on_the_number_of_workers(folder, check_te
 
 @pytest.mark.parametrize(
     ("variables", "options"),
-    [({"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}, ""), ({}, "-p no:xdist -p no:hypothesispytest -p no:jaxtyping")],
+    [
+        ({"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}, ""),
+        ({}, "-p no:xdist -p no:hypothesispytest -p no:jaxtyping"),
+        ({}, "--import-mode=importlib --of-a-plugin=m --that-is-absent"),
+    ],
 )
-def test_plugins_that_are_installed_and_left_out_are_no_hindrance(
+def test_plugins_that_are_left_out_or_absent_are_no_hindrance(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], options: str
 ) -> None:
     for name, value in variables.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import sys
@@ -97,11 +98,17 @@ def collect(
     """
     plugin = _CollectionPlugin(serve, limits, only, global_state, note_bug, admits_another)
     os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = os.path.join(scratch, "hypothesis")
-    arguments = [*_arguments(scratch), *paths]
+    arguments = [*_arguments(scratch), *paths]  # pytest puts those of its configuration into the list it is given
     try:
-        status = pytest.main(arguments, plugins=[plugin])
+        status = pytest.main([*arguments], plugins=[plugin])
         while plugin.begins_again():
-            status = pytest.main(arguments, plugins=[plugin])
+            status = pytest.main([*arguments], plugins=[plugin])
+        if status == pytest.ExitCode.USAGE_ERROR and not plugin.served and plugin.options:
+            # `--cov` of a plugin that is not installed here says nothing of the tests.
+            arguments = ["-o", "addopts=", *_about_imports(plugin.options), *arguments]
+            status = pytest.main([*arguments], plugins=[plugin])
+            while plugin.begins_again():
+                status = pytest.main([*arguments], plugins=[plugin])
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # of a plugin, a conftest file, or a closed stream
         plugin.note_own(error)
         if not plugin.served:
@@ -111,6 +118,15 @@ def collect(
         reasons = "; ".join(plugin.problems) or "`pytest --collect-only` tells why"
         raise CollectionError(f"pytest ended with exit status {int(status)}: {reasons}")
     return plugin.collection()
+
+
+def _about_imports(options: Sequence[str]) -> Iterator[str]:
+    """Those of a project's options for pytest without which its files may not be imported."""
+    for option, value in itertools.zip_longest(options, options[1:], fillvalue=""):
+        if option.startswith(("--import-mode=", "--rootdir=", "--confcutdir=")):
+            yield option
+        elif option in ("--import-mode", "-p"):
+            yield from (option, value)
 
 
 class _CollectionPlugin:
@@ -130,6 +146,7 @@ class _CollectionPlugin:
         self._each, self._end = limits.file, time.monotonic() + limits.collecting
         self._late: list[str] = []
         self.served = self._has_admitted = False
+        self.options: Sequence[str] = ()  # of the project's configuration
         self.problems: list[str] = []
 
     def collection(self) -> CollectionResult:
@@ -154,6 +171,7 @@ class _CollectionPlugin:
 
         pytest would refuse to begin. Nothing of this is known before: configuration and environment may say it.
         """
+        self.options = early_config.getini("addopts")
         loaded = early_config.pluginmanager.has_plugin
         void = {argument for name, arguments in _QUIET.items() if not loaded(name) for argument in arguments}
         args[:] = [argument for argument in args if argument not in void or not argument.startswith("--")]
