@@ -503,6 +503,29 @@ def degrees(x: Float[Array, "n"]) -> list[Float[Array, "2*l+1 (l+1)*(l+2)/2"]]: 
 def wrong_degrees(x: Float[Array, "n"]) -> list[Float[Array, "2*l+1 (l+1)*(l+2)/2"]]: ~SC203
     return [jnp.zeros((2 * l + 1, (l + 1) * (l + 2))) for l in range(3)]
 """,
+    # JAX builds pytrees of whatever it likes: stacked arrays, axes to map over
+    "pytrees.py": """
+@jax.tree_util.register_pytree_node_class
+class Lens(NamedTuple):
+    focal: Float[Array, ""]
+    width: Float[Array, ""]
+
+    def tree_flatten(self):
+        return (self.focal, self.width), None
+
+    @classmethod
+    def tree_unflatten(cls, _: None, children: tuple[Float[Array, ""], Float[Array, ""]]) -> "Lens":
+        return cls(*children)
+
+def make(focal: Float[Array, ""]) -> Lens:
+    return Lens(focal, 2 * focal)
+
+def power(lens: Lens) -> Float[Array, ""]:
+    return lens.width / lens.focal
+
+def wrong(focals: Float[Array, "n"]) -> Float[Array, ""]:  ~SC203
+    return jax.vmap(power)(jax.vmap(make)(focals))
+""",
     "array_types_of_kauldron.py": """
 from kauldron.ktyping import Float, Int, SInt, UInt8, typechecked
 

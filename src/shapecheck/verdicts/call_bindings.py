@@ -388,15 +388,11 @@ class CallReader:
     def _sizes_in_arguments(self) -> dict[str, list[Size]]:
         """The sizes that axes of arguments have by the names that texts, and the classes of records, give them."""
         found = {name: [size] for name, (_, size) in self.of_records.items()}
-        for index in self.seen_claims:
-            claim = self.module.claims[index]
-            dims = parse_spec(claim.spec).dims if self.module.sites[claim.sites[0]].kind == "param" else ()
-            for observation in (each for site in claim.sites for each in self.seen.get(site, ())):
-                shape = observation.value.shape if isinstance(observation.value, ArrayValue) else ()
-                sizes = self.samples.shape(shape) or ()
-                for dim, size in zip(dims, sizes, strict=True) if len(dims) == len(sizes) else ():
-                    if isinstance(dim, NamedDim):
-                        found.setdefault(dim.name, []).append(size)
+        for claim in (self.module.claims[index] for index in self.seen_claims):
+            is_of_argument = self.module.sites[claim.sites[0]].kind == "param"
+            for name, text, _ in self.axes_of(claim) if is_of_argument else ():
+                if (size := self.samples.size(text)) is not None:
+                    found.setdefault(name, []).append(size)
         return found
 
     def _read_in_order(self, claims: Mapping[int, Claim], late: Container[int] = ()) -> None:

@@ -447,8 +447,9 @@ def _is_rebuilt(frame: FrameType | None) -> bool:
         top = module.split(".", 1)[0]
         if top in ("jax", "jaxlib"):
             return True
-        # Between the constructor and its caller stand our wrapper and the metaclass or generated code.
-        if module != __name__ and top not in ("dataclasses", "chex", *packages()):
+        # Between the constructor and its caller stand our wrapper, the metaclass or generated code, and what JAX calls.
+        is_between = module == __name__ or frame.f_code.co_name in _OF_PYTREES
+        if not is_between and top not in ("dataclasses", "chex", *packages()):
             return False
         frame = frame.f_back
     return False
