@@ -243,8 +243,9 @@ def _nearer_holds(
         module, claim = modules[path], modules[path].claims[index]
         beside = (i for site in claim.sites for i in module.claims_by_site.get(site, ()) if (path, i) in good)
         comments = [module.claims[i] for i in beside if module.claims[i].notation == "comment"]
-        lines = {p.end_line for site in claim.sites if (p := module.sites[site].position) is not None}
-        if claim.notation == "comment" and any(claim.span.line < c.span.line in lines for c in comments):
+        place = module.sites[claim.sites[0]].position  # of the most natural reading
+        is_above = claim.notation == "comment" and place is not None and claim.span.line < place.line
+        if is_above and place is not None and any(each.span.line == place.end_line for each in comments):
             found.append((path, index))
     return found
 

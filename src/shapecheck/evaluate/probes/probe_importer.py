@@ -26,7 +26,7 @@ from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
 from shapecheck.evaluate.probes.probed_loader import ProbedLoader
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.sibling_modules import SiblingModules
-from shapecheck.evaluate.probes.tolerate_concrete import STEP, Steps, Unobserved, with_steps, with_tables_apart
+from shapecheck.evaluate.probes.tolerate_concrete import STEP, StepHandle, Steps, with_steps, with_tables_apart
 from shapecheck.evaluate.process_damage import ProcessDamage
 from shapecheck.model import FunctionKey
 from shapecheck.worker.messages.entry_messages import AbsentImport
@@ -303,7 +303,7 @@ class PlannedFile:
     def _name_probes(self, names: dict[str, object]) -> None:
         importer, plan = self.importer, self.plan
         names[HANDLE] = ModuleProbe(importer.recorder, plan.path, plan.scopes, plan.sites)
-        names[STEP] = importer.steps if importer.steps is not None else Unobserved(importer.recorder)
+        names[STEP] = importer.steps if importer.steps is not None else StepHandle(importer.recorder)
 
     def recall(self, source: bytes, names: dict[str, object]) -> CodeType | None:
         """The code of an import that failed, as each further one of that module would compile it again."""

@@ -48,13 +48,13 @@ BUG = "bug"
 """The kind of an error of our own, which is no test's."""
 
 
-class Unobserved:
+class StepHandle:
     """What a test module knows as `__shapecheck_step__` while it is no test: a handle that makes things unobserved."""
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
 
-    def unobserved(self, make: Callable[[], object]) -> object:
+    def make_unobserved(self, make: Callable[[], object]) -> object:
         """What a function makes, of which nothing is observed: it is as it should not be."""
         before, self.recorder.active = self.recorder.active, False
         try:
@@ -63,7 +63,7 @@ class Unobserved:
             self.recorder.active = before
 
 
-class Steps(Unobserved):
+class Steps(StepHandle):
     """The handle that a test module knows by that name where it is a test."""
 
     def __init__(
@@ -145,7 +145,7 @@ def with_tables_apart(tree: ast.Module) -> ast.Module:
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.decorator_list:
             refused = _refused_parameters(node)
-            node.decorator_list = [_unobserved(each, refused) for each in node.decorator_list]
+            node.decorator_list = [_with_table_apart(each, refused) for each in node.decorator_list]
     return ast.fix_missing_locations(tree)
 
 
@@ -264,7 +264,7 @@ class _Wrapper(ast.NodeTransformer):
         return node
 
 
-def _unobserved(decorator: ast.expr, refused: Set[str]) -> ast.expr:
+def _with_table_apart(decorator: ast.expr, refused: Set[str]) -> ast.expr:
     """`parametrize("bad", [f(x)])` of a test that is to refuse them, where `f(x)` is made unobserved."""
     is_table = isinstance(decorator, ast.Call) and _name(decorator).rpartition(".")[2] == "parametrize"
     if not is_table or not isinstance(decorator, ast.Call) or not decorator.args:
@@ -280,7 +280,7 @@ def _unobserved(decorator: ast.expr, refused: Set[str]) -> ast.expr:
         return decorator
     nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
     decorator.args[1:] = [
-        ast.copy_location(_call("unobserved", ast.Lambda(nothing, each)), each) for each in decorator.args[1:]
+        ast.copy_location(_call("make_unobserved", ast.Lambda(nothing, each)), each) for each in decorator.args[1:]
     ]
     return decorator
 
