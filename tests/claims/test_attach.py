@@ -795,6 +795,15 @@ NAMED = {
         """,
         ["[b t]: value g(x) | param x"],
     ),
+    "what a condition leaves, or finds": (
+        """
+        def f(x, first):
+            for step in range(3):
+                if first:  # x: (b, t)
+                    x = g(x)
+        """,
+        ["[b t]: x after 4 | x before 4"],
+    ),
     "a parameter called inputs": (
         """
         def f(inputs):

@@ -110,7 +110,9 @@ class CommentLabels:
                 if above and self._is_argument(label, placed, segment):
                     break  # above `b, t = x.shape`, which tells of x as well
                 if candidate.name == label and candidate.places:
-                    return self._or_before(candidate, segment, placed) if above else candidate
+                    # Behind `if` it may tell of what is there before, or of what the branches leave.
+                    either = above or isinstance(placed.node, ast.If)
+                    return self._or_before(candidate, segment, placed) if either else candidate
         if isinstance(placed.node, Function):
             inner = self.tables.scope_of[placed.node.lineno, placed.node.col_offset]
             if label in self.tables.scopes[inner].parameters:
@@ -195,7 +197,7 @@ class CommentLabels:
         return self._nonlocal[scope]
 
     def _or_before(self, target: CommentTarget, segment: Segment, placed: PlacedStatement) -> CommentTarget:
-        """Above `x = f(x)` a comment that names x may also speak of what goes in."""
+        """A comment that names x may also speak of what goes in, as above `x = f(x)`."""
         scope = self.tables.function_scope(placed.scope)
         if target.places[0].kind == "field" or not self._has_value(scope, target.name, placed):
             return target
