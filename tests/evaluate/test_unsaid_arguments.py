@@ -352,6 +352,27 @@ def train_step(model, bags, masks):
         return pooled.sum()
     return eqx.filter_value_and_grad(total)(model)
 """,
+    # items of a tuple need not have as many axes as each other; what follows from their sizes alone is so anyway
+    "tuples.py": """
+from typing import NamedTuple
+from jaxtyping import Array, Float
+
+class State(NamedTuple):
+    mean: Float[Array, "n"]  # ~unreached
+    covariance: Float[Array, "n n"]
+
+def step(after: State, given: tuple[Array, Array, Array]) -> tuple[State, State]:
+    mean, covariance, transition = given
+    gain = covariance @ transition.T
+    moved = mean + gain @ after.mean
+    state = State(moved, gain @ after.covariance @ gain.T)
+    return state, state
+
+def total(rows: Float[Array, "n n"], given: tuple[Array, Array]) -> Float[Array, "n"]:  # ~SC203
+    mean, transition = given
+    changed = transition.T @ mean
+    return rows.sum() + 0.0 * changed.sum()
+""",
     # of what is mapped over nobody knows a shape; it is not None
     "mapped.py": """
 def loss(model, bags):

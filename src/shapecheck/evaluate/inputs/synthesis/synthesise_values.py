@@ -113,6 +113,7 @@ class ValueSynthesis:
         self.lengths: set[int] = set()  # of sequences, of which nobody says how long they are
         self.beside: tuple[str, ...] = ()  # the parameters of the function that values are made for
         self._leaf: ParameterSpec | None = None
+        self._chosen_ranks: set[str] = set()  # the places of arrays whose number of axes was chosen, already made
         self._dicts: list[object] = []  # the types of those that are made just now
         # What type variables stand for in the class that is constructed, each with what they stood for around it.
         self._types: Mapping[object, _TypeMeant] = {}
@@ -405,6 +406,9 @@ class ValueSynthesis:
             self.invent("rank", name, axes_text(axes))
         else:
             self.invent("sizes", name, "any")
+            if self.place(name) in self._chosen_ranks:  # items of one tuple, which need not have as many axes
+                self.invent("rank", f"each of {name}", axes_text(axes))
+            self._chosen_ranks.add(self.place(name))
         dtype = dtype or self.usual_dtype(name)
         # What a constructor is given is mostly alike: a mean and a deviation, limits, weights and what they weigh.
         inside = self.integers.constructs or self.integers.inside
