@@ -45,6 +45,36 @@ class Model:
         p = p + 1  # (n_assets, n_paths)  ~SC201
         return s0 * jnp.exp(p)  # (n_paths, n_assets)
 """,
+    # a size to be had is that of what is given back; what comes in may have another
+    "wished.py": """
+def cropped(t, *, frames):
+    '''Crops or pads a video.
+
+    Args:
+        t (jnp.ndarray): of shape (channels, frames, height)
+        frames (int): The target number of frames.
+
+    Returns:
+        A video of shape (channels, frames, height).
+    '''
+    missing = max(0, frames - t.shape[1])
+    return jnp.pad(t, ((0, 0), (0, missing), (0, 0)))[:, :frames]
+
+def split(t, *, frames):
+    '''Splits a video.
+
+    Args:
+        t (jnp.ndarray): of shape (channels, frames, height)  ~SC207
+        frames (int): The number of frames.
+    '''
+    return t[:, :frames]
+
+def test_cropped():
+    assert cropped(jnp.ones((3, 10, 4)), frames=5).shape == (3, 5, 4)
+
+def test_split():
+    assert split(jnp.ones((3, 10, 4)), frames=5).shape == (3, 5, 4)
+""",
     # integers in exponents are few, and what is taken off is less; so is what sizes are divided by an integer
     "exponents.py": """
 def reduced_density(psi, n_a, n):

@@ -29,7 +29,7 @@ from shapecheck.claims.signature_lines import ARROW, read_signature
 from shapecheck.claims.unmarked_shapes import admits_number, takes_no_array
 from shapecheck.claims.value_hints import MAY_LIST_TEXTS, MAY_SAY_TYPE, texts_of, type_of
 from shapecheck.model import Claim, DocstringHint, Selector, Span, entry_selector
-from shapecheck.shapes import AnyDims, Spec, parse_spec, print_spec
+from shapecheck.shapes import AnyDim, AnyDims, NamedDim, Spec, parse_spec, print_spec
 from shapecheck.syntax.scopes import (
     Function,
     Tables,
@@ -41,6 +41,10 @@ from shapecheck.syntax.scopes import (
 )
 from shapecheck.syntax.source_text import SourceText
 
+_WISHED = re.compile(
+    r"\W*(?:int(?:eger)?\W+)?(?:the\s+)?(?:target|desired|wanted|requested|new)\s+(?:number|size|length|count|width|height)",
+    re.IGNORECASE,
+)
 _OPENING = re.compile(r"[rRuUbBfF]{0,2}(\"\"\"|'''|\"|')")
 _MAY_HINT_TYPED = re.compile(rf"{MAY_SAY_RANK.pattern}|{MAY_LIST_TEXTS.pattern}", re.IGNORECASE)
 _MAY_HINT = re.compile(rf"{_MAY_HINT_TYPED.pattern}|{MAY_SAY_TYPE.pattern}", re.IGNORECASE)
@@ -153,13 +157,14 @@ class DocstringReader:
         returned = sum(item.kind == "return" and item.style == "numpy" for item in items)
         *items, prose = items
         said: set[str] = set()  # the names of dims that the parameters have here
+        wished = _wished_sizes(items)
         for item in items:
             text = _join_lines(item.lines)
             if _MAY_STATE.search(text.text) or lone_capital(text.text):
                 known = self.readable | said if item.kind == "return" else self.readable
                 claims = list(self._of_item(scope, node, item, text, returned, known))
                 said.update(name for claim in claims for name in parse_spec(claim.spec).names())
-                yield from claims
+                yield from claims if item.kind == "return" else (_with_any(claim, wished) for claim in claims)
         gives = isinstance(node, Function) and not is_generator(node) and any(True for _ in returned_values(node))
         says_result = not gives or any(each.kind == "return" for each in items)
         for number, lines in enumerate(_paragraphs(prose.lines)):
@@ -414,6 +419,19 @@ class DocstringReader:
 def _in_place(bracket: Bracket) -> DescribedShape:
     """A shape that nothing but its place says to be one."""
     return DescribedShape(bracket, sure=True, leaves=False, unmarked=True)
+
+
+def _wished_sizes(items: Sequence[Item]) -> frozenset[str]:
+    """The parameters that are sizes to be had: `frames: the target number of frames`. What comes in may have others."""
+    found = (item.names for item in items if item.kind == "param" and _WISHED.match(_join_lines(item.lines).text))
+    return frozenset(name for names in found for name in names)
+
+
+def _with_any(claim: Claim, sizes: Set[str]) -> Claim:
+    """A claim that also holds of any other size where it names one of these."""
+    dims = parse_spec(claim.spec).dims
+    opened = [AnyDim(str(dim)) if isinstance(dim, NamedDim) and dim.name in sizes else dim for dim in dims]
+    return replace(claim, readings=(*claim.readings, print_spec(Spec(tuple(opened))))) if opened != [*dims] else claim
 
 
 def _paragraphs(lines: Sequence[Line]) -> Iterator[list[Line]]:
