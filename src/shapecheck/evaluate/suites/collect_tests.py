@@ -103,9 +103,9 @@ def collect(
         status = pytest.main([*arguments], plugins=[plugin])
         while plugin.begins_again():
             status = pytest.main([*arguments], plugins=[plugin])
-        if status == pytest.ExitCode.USAGE_ERROR and not plugin.served and plugin.options:
+        if status == pytest.ExitCode.USAGE_ERROR and not plugin.served and plugin.instead:
             # `--cov` of a plugin that is not installed here says nothing of the tests.
-            arguments = ["-o", "addopts=", *_about_imports(plugin.options), *arguments]
+            arguments = [*plugin.instead, *arguments]
             status = pytest.main([*arguments], plugins=[plugin])
             while plugin.begins_again():
                 status = pytest.main([*arguments], plugins=[plugin])
@@ -146,7 +146,7 @@ class _CollectionPlugin:
         self._each, self._end = limits.file, time.monotonic() + limits.collecting
         self._late: list[str] = []
         self.served = self._has_admitted = False
-        self.options: Sequence[str] = ()  # of the project's configuration
+        self.instead: Sequence[str] = ()  # of the options of the project's configuration, if it has any
         self.problems: list[str] = []
 
     def collection(self) -> CollectionResult:
@@ -171,7 +171,8 @@ class _CollectionPlugin:
 
         pytest would refuse to begin. Nothing of this is known before: configuration and environment may say it.
         """
-        self.options = early_config.getini("addopts")
+        if options := early_config.getini("addopts"):
+            self.instead = ["-o", "addopts=", *_about_imports(options)]
         loaded = early_config.pluginmanager.has_plugin
         void = {argument for name, arguments in _QUIET.items() if not loaded(name) for argument in arguments}
         args[:] = [argument for argument in args if argument not in void or not argument.startswith("--")]
