@@ -20,6 +20,12 @@ def wrong(patches: Float[Array, "b n k"], kernel: Float[Array, "k c"]):
     # Linear: (k,) -> (c,)  ~SC201
     out = patches @ kernel  # (b, c, n)  ~SC201
     return out
+
+
+def at_the_head(patches: Float[Array, "b n k"], kernel: Float[Array, "k c"]):
+    # -> (b, c)  ~SC201
+    flat = patches.sum(1)  # (b, k)
+    return (flat @ kernel).T
 """
 
 

@@ -245,6 +245,8 @@ def _nearer_holds(
         comments = [module.claims[i] for i in beside if module.claims[i].notation == "comment"]
         place = module.sites[claim.sites[0]].position  # of the most natural reading
         is_above = claim.notation == "comment" and place is not None and claim.span.line < place.line
+        if any(module.sites[site].kind == "return" for site in claim.sites):
+            continue  # at the head of a function it tells of the result, which is otherwise as well
         if is_above and place is not None and any(each.span.line == place.end_line for each in comments):
             found.append((path, index))
     return found
