@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+from unittest import mock as renamed
+from unittest.mock import Mock as Stub
+
+import pytest
+
+from shapecheck.evaluate.suites.mocks import uses_mocks
+
 MODEL = """
 import jax.numpy as jnp
 
@@ -59,3 +68,48 @@ def test_beside_it_tests_without_mocks_count(check_folder) -> None:
     errors = [each.message for each in folder.report.findings if each.severity == "error"]
     assert len(errors) == 1
     assert errors[0].startswith("comment says (batch, time), but the returned value is")
+
+
+def _of_an_image() -> None:
+    patch = _ones(2)
+    mock = patch.patch
+    assert mock
+
+
+def _given(mocker: object) -> None:
+    assert mocker
+
+
+def _imported_inside() -> None:
+    from unittest.mock import Mock as Made
+
+    assert Made()
+
+
+def _inside_of_a_function() -> None:
+    def make() -> object:
+        return renamed.Mock()
+
+    assert make()
+
+
+def _of_another_name() -> None:
+    assert Stub()
+
+
+@renamed.patch("os.getcwd")
+def _decorated(given: object) -> None:
+    assert given
+
+
+def _ones(size: int) -> Any:
+    return size
+
+
+@pytest.mark.parametrize("test", [_given, _imported_inside, _inside_of_a_function, _of_another_name, _decorated])
+def test_a_test_takes_mocks_by_whatever_name(test: Callable[..., None]) -> None:
+    assert uses_mocks(test)
+
+
+def test_a_part_of_an_image_is_none() -> None:
+    assert not uses_mocks(_of_an_image)

@@ -98,17 +98,12 @@ def collect(
     """
     plugin = _CollectionPlugin(serve, limits, only, global_state, note_bug, admits_another)
     os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = os.path.join(scratch, "hypothesis")
-    arguments = [*_arguments(scratch), *paths]  # pytest puts those of its configuration into the list it is given
+    arguments = [*_arguments(scratch), *paths]
     try:
+        # pytest puts the options of the project's configuration into the list that it is given.
         status = pytest.main([*arguments], plugins=[plugin])
-        while plugin.begins_again():
-            status = pytest.main([*arguments], plugins=[plugin])
-        if status == pytest.ExitCode.USAGE_ERROR and not plugin.served and plugin.instead:
-            # `--cov` of a plugin that is not installed here says nothing of the tests.
-            arguments = [*plugin.instead, *arguments]
-            status = pytest.main([*arguments], plugins=[plugin])
-            while plugin.begins_again():
-                status = pytest.main([*arguments], plugins=[plugin])
+        while plugin.begins_again() or plugin.drops_options(status):
+            status = pytest.main([*plugin.instead, *arguments], plugins=[plugin])
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # of a plugin, a conftest file, or a closed stream
         plugin.note_own(error)
         if not plugin.served:
@@ -146,7 +141,8 @@ class _CollectionPlugin:
         self._each, self._end = limits.file, time.monotonic() + limits.collecting
         self._late: list[str] = []
         self.served = self._has_admitted = False
-        self.instead: Sequence[str] = ()  # of the options of the project's configuration, if it has any
+        self.instead: Sequence[str] = ()  # what stands for the options of the project's configuration
+        self._options: Sequence[str] = ()  # those
         self.problems: list[str] = []
 
     def collection(self) -> CollectionResult:
@@ -160,6 +156,16 @@ class _CollectionPlugin:
         begins, self._has_admitted = self._has_admitted, False
         return begins
 
+    def drops_options(self, status: int) -> bool:
+        """Whether pytest does not know an option of the configuration, and may do without these.
+
+        `--cov` of a plugin that is not installed here says nothing of the tests.
+        """
+        drops = status == pytest.ExitCode.USAGE_ERROR and not (self.served or self.instead) and bool(self._options)
+        if drops:
+            self.instead = ["-o", "addopts=", *_about_imports(self._options)]
+        return drops
+
     def note_own(self, error: BaseException) -> None:
         """Tell of an error if it is ours."""
         if is_own(error) and not isinstance(error, TimeLimitError):
@@ -171,8 +177,7 @@ class _CollectionPlugin:
 
         pytest would refuse to begin. Nothing of this is known before: configuration and environment may say it.
         """
-        if options := early_config.getini("addopts"):
-            self.instead = ["-o", "addopts=", *_about_imports(options)]
+        self._options = self._options or early_config.getini("addopts")
         loaded = early_config.pluginmanager.has_plugin
         void = {argument for name, arguments in _QUIET.items() if not loaded(name) for argument in arguments}
         args[:] = [argument for argument in args if argument not in void or not argument.startswith("--")]

@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
-from types import CodeType
+from types import CodeType, FunctionType, ModuleType
 from typing import Final
 
+from shapecheck.evaluate.probes.attribute_access import unwrap
 from shapecheck.model import Assumption
 from shapecheck.model.assumption import OF_A_MOCK
 
-_NAMES: Final = frozenset(
-    {"mock", "patch", "Mock", "MagicMock", "NonCallableMock", "PropertyMock", "create_autospec", "mocker"}
-)
+_MODULES: Final = frozenset({"unittest.mock", "mock", "mock.mock", "pytest_mock", "pytest_mock.plugin"})
+_FIXTURES: Final = frozenset({"mocker", "class_mocker", "module_mocker", "package_mocker", "session_mocker"})
 OF_MOCKS: Final = Assumption("value", OF_A_MOCK, "gives", "invented")
 
 
 def uses_mocks(test: object) -> bool:
-    """Whether a test function names `unittest.mock`, or what stands for it in pytest, or is decorated by it."""
-    function = getattr(test, "__func__", test)
-    if getattr(function, "patchings", ()):
+    """Whether a test takes something of `unittest.mock`, or of what stands for it, or is decorated by it.
+
+    It goes by what a name stands for: many a test calls a part of an image `patch`.
+    """
+    if getattr(test, "patchings", ()):
         return True
-    todo = [getattr(function, "__code__", None)]
+    function = unwrap(getattr(test, "__func__", test))
+    if not isinstance(function, FunctionType):
+        return False
+    code = function.__code__
+    if not _FIXTURES.isdisjoint(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]):
+        return True
+    todo: list[object] = [code]
     while todo:
-        code = todo.pop()
-        if not isinstance(code, CodeType):
+        each = todo.pop()
+        if not isinstance(each, CodeType):
             continue
-        if not _NAMES.isdisjoint((*code.co_names, *code.co_varnames)):
+        # An import inside of the test has the name of its module among these.
+        if any(name in _MODULES or _is_of_mocks(function.__globals__.get(name)) for name in each.co_names):
             return True
-        todo += [each for each in code.co_consts if isinstance(each, CodeType)]
+        todo += each.co_consts
     return False
+
+
+def _is_of_mocks(value: object) -> bool:
+    if isinstance(value, ModuleType):
+        return value.__name__ in _MODULES
+    named = value if isinstance(value, type | FunctionType) else type(value)
+    return named.__module__ in _MODULES
