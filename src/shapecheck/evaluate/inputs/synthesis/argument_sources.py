@@ -21,10 +21,9 @@ from shapecheck.evaluate.framework_protocol import (
     key_maker,
 )
 from shapecheck.evaluate.inputs.facts import name_hints
-from shapecheck.evaluate.inputs.facts.attribute_reads import attribute_reads
 from shapecheck.evaluate.inputs.facts.body_shapes import BodyShape, unpacked_parts
 from shapecheck.evaluate.inputs.facts.called_models import called_models
-from shapecheck.evaluate.inputs.facts.handed_parts import goes_elsewhere, is_used, parts_of
+from shapecheck.evaluate.inputs.facts.handed_parts import is_used, parts_of
 from shapecheck.evaluate.inputs.facts.known_numbers import holds_sizes, number_kind, refuses_integer
 from shapecheck.evaluate.inputs.facts.known_texts import known_texts, only_keeps, reaches_out
 from shapecheck.evaluate.inputs.facts.like_parts import like_parts
@@ -32,37 +31,30 @@ from shapecheck.evaluate.inputs.facts.namesake_annotations import annotations_of
 from shapecheck.evaluate.inputs.facts.numpy_generators import numpy_generator
 from shapecheck.evaluate.inputs.facts.optimizer_calls import optimizer_role
 from shapecheck.evaluate.inputs.facts.random_keys import admits_key
-from shapecheck.evaluate.inputs.facts.record_classes import record_classes
 from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     MISSING,
     admits_integer,
     annotation_of,
-    array_type,
     holds_anything,
-    holds_attributes,
     holds_plain_array,
     is_array_type,
     is_callable,
     leaves_open,
-    own_annotations,
     signature_of,
 )
 from shapecheck.evaluate.inputs.facts.signature_facts import written_specs
 from shapecheck.evaluate.inputs.facts.types_by_use import admits_none, default_where_it_goes, type_by_use
-from shapecheck.evaluate.inputs.facts.written_tables import UNKNOWN
 from shapecheck.evaluate.inputs.project.call_sites import CallSites, WrittenArray
-from shapecheck.evaluate.inputs.project.factories import factories_of
 from shapecheck.evaluate.inputs.project.maker_functions import Maker, looks_up_keys, makers_of, own_makers
-from shapecheck.evaluate.inputs.project.nested_arguments import classes_in
 from shapecheck.evaluate.inputs.synthesis.arrange_parts import arrange_parts
+from shapecheck.evaluate.inputs.synthesis.described_arguments import DescribedArguments, with_leading_axes
 from shapecheck.evaluate.inputs.synthesis.made_integers import AS_CALLED, DEFAULTS_KEPT, OVER_NONE
 from shapecheck.evaluate.inputs.synthesis.made_optimizer import MadeOptimizer
-from shapecheck.evaluate.inputs.synthesis.made_settings import made_settings
+from shapecheck.evaluate.inputs.synthesis.recognised_arguments import RecognisedArguments
 from shapecheck.evaluate.inputs.synthesis.synthesise_instances import InstanceSynthesis
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError, ValueSynthesis
 from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall, is_plain_leaf
 from shapecheck.evaluate.inputs.trials.choices import (
-    AS_ELSEWHERE,
     AS_MADE,
     OTHERWISE,
     ArgumentChoices,
@@ -73,10 +65,8 @@ from shapecheck.evaluate.inputs.trials.later_variables import LaterArgument
 from shapecheck.evaluate.own_errors import raise_own
 from shapecheck.evaluate.probes.attribute_access import underlying_function
 from shapecheck.model import DocstringHint, InferredParameter
-from shapecheck.model.assumption import AS_CLAIMED
 from shapecheck.model.claim import ANY_ARRAY
-from shapecheck.model.parameter_parts import Part, entries_of
-from shapecheck.shapes import AnyDim, AnyDims, SpecError, is_variadic, parse_spec
+from shapecheck.shapes import SpecError
 from shapecheck.worker.messages.plans import ParameterSpec
 
 _PLAIN_TYPES: Final[Mapping[str, type]] = {each.__name__: each for each in (bool, float, int, str)}  # of docstrings
@@ -118,10 +108,8 @@ class ArgumentSources:
         self.made_beside: Mapping[str, object] = {}  # arguments of the same call that are made already, by parameter
         self.owner: Owner | None = None  # whose method it is that arguments are made for
         self.later: dict[str, LaterArgument] = {}  # variables that are made when a model asks for them
-        self.described_parts: dict[str, str] = {}  # of arguments: what comments say of them
-        # Arguments of which nothing is said, and of which one knows all the same what they are.
-        self.recognised: dict[str, str] = {}
-        self.inferred: dict[str, str] = {}  # and of which claims say it
+        self.described = DescribedArguments(values, instances, choices)
+        self.recognised = RecognisedArguments(values, instances, call_sites)
 
     def argument(
         self,
@@ -180,10 +168,10 @@ class ArgumentSources:
             made = self._as_owner_makes(function, name, annotation)
             if made is not MISSING:
                 return made
-            made = self._as_record(function, name) if parameter.annotation is parameter.empty else MISSING
+            made = self.recognised.as_record(function, name) if parameter.annotation is parameter.empty else MISSING
             if made is not MISSING:
                 return made
-            made = self._as_settings(function, name, annotation)
+            made = self.recognised.as_settings(function, name, annotation)
             if made is not MISSING:
                 return made
         made = self._as_described(function, name, annotation, described)
@@ -192,7 +180,7 @@ class ArgumentSources:
         is_open = annotation in (MISSING, Any) or holds_anything(annotation)
         makers = makers_of(function, name) if is_open and not (is_key or name_hints.is_dtype(name)) else ()
         if leaves_open(annotation) and not (makers and makers[0].sure):
-            made = self._of_parts(function, name, said)
+            made = self.described.of_parts(function, name, said)
             if made is not MISSING:
                 return made
         if makers and (made := self._instances.made_by(makers, name)) is not MISSING:
@@ -214,7 +202,7 @@ class ArgumentSources:
                 return found[0]
             made = self._like_another(function, name) if annotation in (MISSING, Any, dict) else MISSING
             if made is MISSING:
-                made = self._of_parts(function, name, said, as_taken=True)
+                made = self.described.of_parts(function, name, said, as_taken=True)
             if made is not MISSING:
                 return made
             if not constructing and not self._instances.is_building and apply_variables():
@@ -256,65 +244,6 @@ class ArgumentSources:
         self._values.invent("value", name, f"what {maker.function.__name__}() makes")
         return made if all(map(is_plain_leaf, jax.tree_util.tree_leaves(made))) else call
 
-    def _as_record(self, function: Callable[..., object], name: str) -> object:
-        """An instance of the one record that has what the code reads off the parameter, or MISSING."""
-        if isinstance(function, type) and factories_of(function):
-            return MISSING  # who writes one knows better what such an object is made of
-        for cls in record_classes(function, name):
-            with contextlib.suppress(CannotSynthesiseError):
-                made = self._instances.instance(cls, name, self._tables_in(cls, function, name))
-                self.recognised[name] = f"one {cls.__name__}, which has all that is read off it"
-                return made
-        return MISSING
-
-    def _tables_in(self, cls: type, function: Callable[..., object], name: str) -> dict[str, object]:
-        """The fields of a record that are dicts of which nothing is said, with numbers under the keys that are read."""
-        found: dict[str, object] = {}
-        for field, keys in attribute_reads(function, name).items():
-            annotation = annotation_of(cls, field, own_annotations(cls).get(field, MISSING))
-            if not keys or not (annotation is dict or typing.get_origin(annotation) in (dict, collections.abc.Mapping)):
-                continue
-            found[field] = {key: self._values.number(key) for key in keys}
-        return found
-
-    def _as_settings(self, function: Callable[..., object], name: str, annotation: object) -> object:
-        """Settings with what the code reads off them, or MISSING if it reads nothing or they are of some class."""
-        if not (annotation in (MISSING, Any, dict) or holds_attributes(annotation)):
-            return MISSING
-        reads = attribute_reads(function, name) if name_hints.is_settings(name) else {}
-        if not reads:
-            return MISSING
-        table = self._call_sites.table(reads)
-        if annotation is dict and not table:  # of which nobody says that its keys are settings
-            return MISSING
-        made = made_settings(
-            reads,
-            table,
-            self._written_size,
-            self._setting_by_name,
-        )
-        if not reads.keys() <= made.keys():  # arrays, perhaps: nobody knows what to make
-            return MISSING
-        if table:
-            self.recognised[name] = "settings as the project writes them"
-        else:
-            self._values.invent("value", name, "made-up settings")
-        return made
-
-    def _written_size(self, name: str, size: int) -> int:
-        """An integer of written settings: as a default, it is kept only in some constructions."""
-        if self._integers.variant in (DEFAULTS_KEPT, AS_CALLED) or not name_hints.may_replace(name):
-            return size
-        self._integers.defaults_replaced = True
-        return self._integers.choose(name)
-
-    def _setting_by_name(self, name: str) -> object:
-        """A setting of which nothing is written: by its name; UNKNOWN if that does not tell."""
-        try:
-            return self._values.value(MISSING, name, constructing=True)
-        except CannotSynthesiseError:
-            return name_hints.number(name) if name_hints.is_scalar(name) else UNKNOWN
-
     def _over_default(self, name: str, annotation: object, default: object, constructing: bool) -> object:
         """An integer in the place of a default, or MISSING.
 
@@ -331,18 +260,6 @@ class ArgumentSources:
         over_none = constructing and variant == OVER_NONE and default is None and admits_integer(annotation)
         return self._integers.choose(name) if is_pinned or over_none else MISSING
 
-    def _of_likeness(self, name: str, described: ParameterSpec | BodyShape | None) -> ParameterSpec | BodyShape | None:
-        """What is said of a parameter elsewhere, or follows from claims, unless that is chosen not to count."""
-        if not isinstance(described, BodyShape) or not (described.elsewhere or described.inferred):
-            return described
-        usual = AS_CLAIMED if described.inferred else AS_ELSEWHERE
-        chosen = self._choices.likeness(self._values.place(name), (usual, OTHERWISE))
-        if chosen != usual:
-            return described.otherwise
-        if described.inferred:
-            self.inferred[name] = described.spec
-        return described
-
     def _as_described(
         self,
         function: Callable[..., object],
@@ -352,7 +269,7 @@ class ArgumentSources:
     ) -> object:
         """As a comment or docstring describes it, or as the body takes it; MISSING if the annotation says more."""
         is_untyped = annotation in (MISSING, Any)
-        described = self._of_likeness(name, described)
+        described = self.described.likeness(name, described)
         if isinstance(described, BodyShape):
             if annotation in (int, bool, str):
                 return MISSING
@@ -368,23 +285,23 @@ class ArgumentSources:
             called = MISSING if described.exact else self._as_called(function, name, only=WrittenArray)
             return self._values.as_taken(name, described) if called is MISSING else called
         if described is not None and is_array_type(annotation):
-            spec = _with_leading_axes(annotation, described.spec)
-            return MISSING if spec is None else self._from_description(annotation, name, replace(described, spec=spec))
+            spec = with_leading_axes(annotation, described.spec)
+            return MISSING if spec is None else self.described.array(annotation, name, replace(described, spec=spec))
         if described is None:
             return MISSING
         if is_callable(annotation):  # what its calls give, if the type does not say it: `f: Callable  # (n,) -> (m,)`
             if not leaves_open(annotation):
                 return MISSING
-            return arrange_parts(name, {(None,): self._from_description(MISSING, name, described)})
+            return arrange_parts(name, {(None,): self.described.array(MISSING, name, described)})
         if not described.leaves or holds_plain_array(annotation):
-            return self._from_description(annotation, name, described)
+            return self.described.array(annotation, name, described)
         if not is_untyped and annotation is not tuple:
             return MISSING
         parts = unpacked_parts(function, name)
         if not parts:  # it may as well be a tuple of numbers
             self._values.invent("value", name, "a tuple of two arrays")
             parts = 2
-        return tuple(self._from_description(MISSING, name, described) for _ in range(parts))
+        return tuple(self.described.array(MISSING, name, described) for _ in range(parts))
 
     def _make_undescribed(
         self,
@@ -442,7 +359,7 @@ class ArgumentSources:
         guess = self._inferred(function).get(name)
         if guess is None or constructing:
             return ()
-        self.inferred[name] = guess.spec
+        self.described.inferred[name] = guess.spec
         return (self._values.as_taken(name, BodyShape(guess.spec, "", exact=True, named=True)),)
 
     def _as_derived_says(self, function: Callable[..., object], name: str, annotation: object) -> object:
@@ -463,7 +380,7 @@ class ArgumentSources:
             return MISSING
         chosen = parts[self._choices.likeness(self._values.place(name), tuple(parts))]
         if len(parts) == 1:
-            self.recognised[name] = f"as {chosen} is"
+            self.recognised.known[name] = f"as {chosen} is"
         else:
             self._values.invent("value", name, f"as {chosen} is")
         made = self.made_beside[chosen.parameter]
@@ -483,53 +400,6 @@ class ArgumentSources:
         written = [each for each in self._call_sites.values(function, name) if isinstance(each, (list, tuple))]
         number = next((len(each) for each in written if each and all(type(size) is int for size in each)), _LAYERS)
         return [self._integers.choose(f"{name}[{index}]") for index in range(number)]
-
-    def _of_parts(
-        self,
-        function: Callable[..., object],
-        name: str,
-        said: Mapping[str, ParameterSpec | BodyShape],
-        *,
-        as_taken: bool = False,
-    ) -> object:
-        """What holds all that a function takes out of a parameter, if anybody describes some of it.
-
-        Or, `as_taken`, if the body says of some that they are arrays.
-        """
-        listed = [part for part in entries_of(name, said) if getattr(said[str(part)], "prose", False)]
-        parts = tuple(dict.fromkeys((*parts_of(function, name), *listed)))
-        kinds = (ParameterSpec, BodyShape) if as_taken else ParameterSpec
-        if not any(isinstance(said.get(str(part)), kinds) for part in parts):
-            return MISSING
-        is_data = any(part.keys[0] is not None for part in parts)
-        if is_data and not listed and apply_variables() and goes_elsewhere(function, name):
-            return MISSING  # they may be what a model's `init` makes
-        written = [each.spec for part in parts if isinstance(each := said.get(str(part)), ParameterSpec)]
-        others = tuple(dict.fromkeys(filter(None, written)))
-        return arrange_parts(name, {part.keys: self._part(part, said.get(str(part)), others) for part in parts})
-
-    def _part(self, part: Part, said: ParameterSpec | BodyShape | None, others: tuple[str, ...]) -> object:
-        """One of several; those that nobody describes may all be as one of the `others` is."""
-        if isinstance(said, ParameterSpec):
-            self.described_parts[str(part)] = said.spec
-            return self._from_description(MISSING, str(part), said)
-        said = said if isinstance(said, ParameterSpec) else self._of_likeness(str(part), said)
-        if isinstance(said, BodyShape) and said.exact:
-            return self._values.as_taken(str(part), said)
-        last = part.keys[-1]
-        if isinstance(last, str) and (
-            name_hints.is_key(last, self._values.beside) or name_hints.flag(last) is not None
-        ):
-            return self._values.value(MISSING, last)
-        if part.keys[-1] is None:
-            return self._values.stand_in(part.parameter)
-        spec = self._choices.spec(self._values.place(part.parameter), "", others)
-        if not spec and isinstance(said, BodyShape):
-            return self._values.as_taken(str(part), said)
-        if not spec:
-            return self._values.number_or_array(str(part))
-        self._values.invent("value", str(part), f"an array of ({', '.join(spec.split())})")
-        return self._values.assignment.array(spec, self._values.usual_dtype(str(part)), str(part))
 
     def _as_called(self, function: Callable[..., object], name: str, only: type = object) -> object:
         """What the project's own calls give for a parameter, each in its turn."""
@@ -553,31 +423,6 @@ class ArgumentSources:
 
         return jax.tree_util.tree_map_with_path(make, value)
 
-    def _from_description(self, annotation: object, name: str, described: ParameterSpec) -> object:
-        """The array that a comment or docstring describes, or an instance of a class whose arrays all are like it."""
-        found = array_type(annotation)
-        place = self._values.place(name)
-        spec = self._choices.spec(place, described.spec, described.others)
-        dtype = described.dtype or (found.dtype if found is not None else "")
-        dtype = dtype or self._values.usual_dtype(name)
-        if any(isinstance(dim, AnyDim) for dim in parse_spec(spec).dims):  # of `[n, j|k]` nobody says what j|k is
-            self._values.invent("sizes", name, "any")
-        if found is not None:
-            return self._described_array(described, spec, dtype, name)
-        for cls in classes_in(annotation):
-            try:
-                with self._values.alike(described):
-                    return self._instances.instance(cls, name)
-            except CannotSynthesiseError:
-                # What follows from an array in the place of such an instance proves nothing.
-                self._values.invent("value", name, "an array")
-        return self._described_array(described, spec, dtype, name)
-
-    def _described_array(self, described: ParameterSpec, spec: str, dtype: str, name: str) -> object:
-        with self._values.assignment.as_callees_say(described.foreign):
-            array = self._values.assignment.array(spec, dtype, name)
-        return self._choices.note(self._values.place(name), array)
-
     def type_of(self, function: Callable[..., object], parameter: inspect.Parameter) -> object:
         """The annotation of a parameter, or the plain type that its docstring alone gives."""
         annotation = annotation_of(function, parameter.name, parameter.annotation)
@@ -599,23 +444,6 @@ def _hinted_type(function: Callable[..., object], name: str) -> object:
 
 def _package(owner: object) -> str:
     return str(getattr(owner, "__module__", "")).partition(".")[0]
-
-
-def _with_leading_axes(annotation: object, described: str) -> str | None:
-    """The spec of an array type, if that begins with `...` and a description says which axes these are.
-
-    `Float[Array, "... d"]` of what a docstring calls `(batch, time, dim)` is (batch, time, d).
-    """
-    found = array_type(annotation)
-    own = parse_spec(found.shape).dims if found is not None else ()
-    if not own or not isinstance(own[0], AnyDims):
-        return None
-    said, rest = parse_spec(described).dims, own[1:]
-    if len(own) == 1:
-        return described
-    if any(map(is_variadic, (*said, *rest))) or len(said) < len(rest):
-        return None
-    return " ".join(map(str, (*said[: len(said) - len(rest)], *rest)))
 
 
 def without_none(function: Callable[..., object], parameter: inspect.Parameter) -> object:

@@ -514,13 +514,13 @@ def _inventions(made: Iterable[Synthesis], fixed: Collection[int] = ()) -> tuple
             found[Assumption("rank", of + name, NUMBER, "namesake")] = None
         for name in synthesis.assignment.guessed_dtypes:
             found[Assumption("dtype", of + name, "", "invented")] = None
-        for part, spec in synthesis.sources.described_parts.items():
+        for part, spec in synthesis.sources.described.parts.items():
             found[Assumption("part", part, spec, "written")] = None
         for name, size in synthesis.assignment.of_callees.items():
             found[Assumption("callee", name, str(size), "written")] = None
-        for name, instance in synthesis.sources.recognised.items():
+        for name, instance in synthesis.sources.recognised.known.items():
             found[Assumption("value", of + name, instance, "alias")] = None
-        for name, spec in synthesis.sources.inferred.items():
+        for name, spec in synthesis.sources.described.inferred.items():
             found[Assumption("value", of + name, f"({', '.join(spec.split())}), {AS_CLAIMED}", "written")] = None
         for name, argument in synthesis.assignment.named_after.items():
             found[Assumption("tie", name, argument, "namesake")] = None
