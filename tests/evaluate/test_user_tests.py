@@ -769,6 +769,7 @@ def test_what_is_found_does_not_depend_on_the_number_of_workers(folder, check_te
         ({"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}, ""),
         ({}, "-p no:xdist -p no:hypothesispytest -p no:jaxtyping"),
         ({}, "--import-mode=importlib --of-a-plugin=m --that-is-absent"),
+        ({}, "-p nowhere_to_be_found"),
     ],
 )
 def test_plugins_that_are_left_out_or_absent_are_no_hindrance(

@@ -142,7 +142,7 @@ class _CollectionPlugin:
         self._late: list[str] = []
         self.served = self._has_admitted = False
         self.instead: Sequence[str] = ()  # what stands for the options of the project's configuration
-        self._options: Sequence[str] = ()  # those
+        self._options: Sequence[str] | None = None  # those; None until pytest has loaded the plugins that they name
         self.problems: list[str] = []
 
     def collection(self) -> CollectionResult:
@@ -159,11 +159,11 @@ class _CollectionPlugin:
     def drops_options(self, status: int) -> bool:
         """Whether pytest does not know an option of the configuration, and may do without these.
 
-        `--cov` of a plugin that is not installed here says nothing of the tests.
+        `--cov` of a plugin that is not installed here says nothing of the tests, nor does `-p` of one.
         """
-        drops = status == pytest.ExitCode.USAGE_ERROR and not (self.served or self.instead) and bool(self._options)
+        drops = status == pytest.ExitCode.USAGE_ERROR and not (self.served or self.instead) and self._options != ()
         if drops:
-            self.instead = ["-o", "addopts=", *_about_imports(self._options)]
+            self.instead = ["-o", "addopts=", *_about_imports(self._options or ())]
         return drops
 
     def note_own(self, error: BaseException) -> None:
@@ -177,7 +177,7 @@ class _CollectionPlugin:
 
         pytest would refuse to begin. Nothing of this is known before: configuration and environment may say it.
         """
-        self._options = self._options or early_config.getini("addopts")
+        self._options = self._options or tuple(early_config.getini("addopts"))
         loaded = early_config.pluginmanager.has_plugin
         void = {argument for name, arguments in _QUIET.items() if not loaded(name) for argument in arguments}
         args[:] = [argument for argument in args if argument not in void or not argument.startswith("--")]
