@@ -9,7 +9,7 @@ from unittest.mock import Mock as Stub
 
 import pytest
 
-from shapecheck.evaluate.suites.mocks import uses_mocks
+from shapecheck.evaluate.inputs.facts.mocks import uses_mocks
 
 MODEL = """
 import jax.numpy as jnp
@@ -61,6 +61,31 @@ def test_what_a_mock_gives_denies_no_claim(check_folder) -> None:
     assert [each.message for each in folder.report.findings if "scores" in each.message] == []
     reasons = [each.reason for each in folder.report.unreached if each.path == "model.py"]
     assert "it fails, but only in tests that put mocks in place of what gives it its shape" in reasons
+
+
+IN_A_CLASS = """
+import unittest
+from unittest import mock
+
+import jax.numpy as jnp
+import numpy as np
+from model import Model
+
+
+class PredictTest(unittest.TestCase):
+    def test_predict(self):
+        made = mock.Mock()
+        made.return_value = jnp.zeros((2, 2))
+        found = Model(made).predict(jnp.ones((2, 4)))
+        rows = jnp.sum(found, 1)  # (2,)
+        if np.asarray(rows)[0] > 0:
+            found = found + 1
+"""
+
+
+def test_nor_where_a_test_is_evaluated_as_a_function(check_folder) -> None:
+    folder = check_folder({"model.py": MODEL, "test_in_a_class.py": IN_A_CLASS})
+    assert [each.message for each in folder.report.findings if "scores" in each.message] == []
 
 
 def test_beside_it_tests_without_mocks_count(check_folder) -> None:

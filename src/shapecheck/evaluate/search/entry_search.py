@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
+from shapecheck.evaluate.inputs.facts.mocks import OF_MOCKS, uses_mocks
 from shapecheck.evaluate.inputs.synthesis.made_integers import (
     ALL_EQUAL,
     AS_CALLED,
@@ -489,6 +490,8 @@ class EntrySearch:
 
     def _assumptions(self, outcome: TrialOutcome) -> Iterator[Assumption]:
         yield from self._call_spec.lasting
+        if (function := self._call_spec.signature.function) is not None and uses_mocks(function):
+            yield OF_MOCKS  # a method of a test class is a function, too
         if outcome.bound_call is None:
             return
         yield from outcome.bound_call.assumptions

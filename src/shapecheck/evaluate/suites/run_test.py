@@ -10,6 +10,7 @@ from typing import Any, Literal
 import pytest
 
 from shapecheck.evaluate.global_state import GlobalState, Snapshot, differences, snapshot
+from shapecheck.evaluate.inputs.facts.mocks import OF_MOCKS, uses_mocks
 from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, explain, steady
 from shapecheck.evaluate.limits import TimeLimitError, time_limit
 from shapecheck.evaluate.own_errors import is_own, message_of, raise_own
@@ -17,7 +18,6 @@ from shapecheck.evaluate.probes.constant_values import eval_shape
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.tolerate_concrete import Steps
 from shapecheck.evaluate.probes.user_caches import forget
-from shapecheck.evaluate.suites.mocks import OF_MOCKS, uses_mocks
 from shapecheck.model import Call, Evaluation, Failure
 
 
