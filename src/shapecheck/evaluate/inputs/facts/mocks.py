@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import CodeType, FunctionType, ModuleType
 from typing import Final
 
-from shapecheck.evaluate.probes.attribute_access import unwrap
+from shapecheck.evaluate.probes.attribute_access import own_names, read_attribute, unwrap
 from shapecheck.model import Assumption
 from shapecheck.model.assumption import OF_A_MOCK
 
@@ -19,11 +19,13 @@ def uses_mocks(test: object) -> bool:
 
     It goes by what a name stands for: many a test calls a part of an image `patch`.
     """
-    if getattr(test, "patchings", ()):
-        return True
-    function = unwrap(getattr(test, "__func__", test))
+    decorated = read_attribute(test, "__func__", test)
+    function = unwrap(decorated)
+    # Whatever else a decorator makes of a function answers for itself, as does what stands for an absent one.
     if not isinstance(function, FunctionType):
         return False
+    if "patchings" in own_names(decorated):
+        return True
     code = function.__code__
     if not _FIXTURES.isdisjoint(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]):
         return True
@@ -41,6 +43,7 @@ def uses_mocks(test: object) -> bool:
 
 def _is_of_mocks(value: object) -> bool:
     if isinstance(value, ModuleType):
-        return value.__name__ in _MODULES
-    named = value if isinstance(value, type | FunctionType) else type(value)
-    return named.__module__ in _MODULES
+        return str(read_attribute(value, "__name__")) in _MODULES
+    # The type, not what the value says of itself: a stand-in for an absent package says anything.
+    named = value if issubclass(type(value), type | FunctionType) else type(value)
+    return str(read_attribute(named, "__module__")) in _MODULES
