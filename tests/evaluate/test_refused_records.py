@@ -62,6 +62,33 @@ def test_used():
 """
 
 
+# Comments make functions of tests, besides, which are evaluated as such.
+CLAIMING = """
+import jax.numpy as jnp
+import pytest
+
+
+def load(values, rows, columns):
+    n_rows, n_columns = int(rows.shape[0]), int(columns.shape[0])
+    array = jnp.asarray(values)
+    if array.shape != (n_rows, n_columns):
+        raise ValueError("shape")
+    return array
+
+
+class TestLoad:
+    def test_loaded(self):
+        values = load(jnp.ones((4, 3)), jnp.arange(4), jnp.arange(3))  # shape: (3, 4) ~SC201
+        assert values.ndim == 2
+
+    def test_refused(self):
+        good = load(jnp.ones((4, 3)), jnp.arange(4), jnp.arange(3))  # shape: (4, 3)
+        with pytest.raises(ValueError, match="shape"):
+            load(good.T, jnp.arange(4), jnp.arange(3))
+        assert good.ndim == 2
+"""
+
+
 @pytest.mark.parametrize("name", TESTS)
 def test_what_is_made_to_be_refused_denies_no_claim(check_folder, name: str) -> None:
     folder = check_folder({"records.py": RECORDS.format(mark=""), "test_records.py": TESTS[name]})
@@ -71,3 +98,8 @@ def test_what_is_made_to_be_refused_denies_no_claim(check_folder, name: str) -> 
 def test_what_is_made_to_be_used_does(check_folder) -> None:
     folder = check_folder({"records.py": RECORDS.format(mark="~SC205"), "test_records.py": USED})
     assert folder.cases["records.py"].as_marked()
+
+
+def test_a_test_with_claims_may_refuse_too(check_folder) -> None:
+    folder = check_folder({"test_records.py": CLAIMING})
+    assert folder.cases["test_records.py"].as_marked()

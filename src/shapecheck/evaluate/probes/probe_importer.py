@@ -26,9 +26,9 @@ from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
 from shapecheck.evaluate.probes.probed_loader import ProbedLoader
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.sibling_modules import SiblingModules
-from shapecheck.evaluate.probes.tolerate_concrete import STEP, StepHandle, Steps, with_steps, with_tables_apart
+from shapecheck.evaluate.probes.tolerate_concrete import STEP, StepHandle, Steps, with_refusals_apart, with_steps
 from shapecheck.evaluate.process_damage import ProcessDamage
-from shapecheck.model import FunctionKey
+from shapecheck.model import FunctionKey, is_test_file
 from shapecheck.worker.messages.entry_messages import AbsentImport
 from shapecheck.worker.messages.plans import ModulePlan
 
@@ -296,9 +296,9 @@ class PlannedFile:
         tree = pass_own_errors_on(instrument(source, plan.file, plan.scopes, plan.sites))
         tree = importer.failed_imports.replace_in(tree, plan.file)
         self._name_probes(names)
-        return (
-            with_steps(tree) if importer.steps is not None and importer.is_test(plan.file) else with_tables_apart(tree)
-        )
+        if importer.steps is not None and importer.is_test(plan.file):
+            return with_steps(tree)
+        return with_refusals_apart(tree) if is_test_file(plan.file) else tree
 
     def _name_probes(self, names: dict[str, object]) -> None:
         importer, plan = self.importer, self.plan

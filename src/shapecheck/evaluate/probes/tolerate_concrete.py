@@ -53,6 +53,19 @@ class StepHandle:
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
+        self._expecting: list[bool] = []  # of each block around, whether it expects an error
+
+    def expect(self, begins: bool, *managers: object) -> None:
+        """A block that expects an error begins or ends; with `managers`, one that does if they do."""
+        if begins:
+            self._expecting.append(not managers or any(type(m).__name__ in _OUTCOMES for m in managers))
+        elif self._expecting:
+            self._expecting.pop()
+        self.recorder.active = not any(self._expecting)
+
+    def over(self, kind: Kind) -> bool:
+        """Whether the exception under way comes from evaluating abstractly, so that the statement is passed over."""
+        return False
 
     def make_unobserved(self, make: Callable[[], object]) -> object:
         """What a function makes, of which nothing is observed: it is as it should not be."""
@@ -77,7 +90,6 @@ class Steps(StepHandle):
         self.abstract = False  # a test for real steps over nothing
         self.trusts_shapes = True  # an assertion about shapes alone, which fails, is taken for what it says
         self._passed = False  # some statement was passed over: what it was to change is not changed
-        self._expecting: list[bool] = []  # of each block around, whether it expects an error
         # Of each `try` around, how many calls there were before, and what takes back what else is noted of later ones.
         self._attempts: list[tuple[int, Callable[[], None]]] = []
 
@@ -111,14 +123,6 @@ class Steps(StepHandle):
     def _asks_for_values(self, error: BaseException) -> bool:
         return isinstance(error, AssertionError) or self._kind_of(error) == "value"
 
-    def expect(self, begins: bool, *managers: object) -> None:
-        """A block that expects an error begins or ends; with `managers`, one that does if they do."""
-        if begins:
-            self._expecting.append(not managers or any(type(m).__name__ in _OUTCOMES for m in managers))
-        elif self._expecting:
-            self._expecting.pop()
-        self.recorder.active = not any(self._expecting)
-
     def attempt(self, begins: bool) -> None:
         """The body of a `try` begins or ends."""
         if begins:
@@ -137,10 +141,16 @@ class Steps(StepHandle):
 def with_steps(tree: ast.Module, *, everywhere: bool = False, in_docs: bool = False) -> ast.Module:
     """Wrap the statements of all functions in `tree`, or all statements: those of a script, or those `in_docs`."""
     wrapped: ast.Module = _Wrapper(everywhere or in_docs, shows_errors=in_docs or not everywhere).visit(tree)
-    return with_tables_apart(wrapped)
+    return _with_tables_apart(wrapped)
 
 
-def with_tables_apart(tree: ast.Module) -> ast.Module:
+def with_refusals_apart(tree: ast.Module) -> ast.Module:
+    """Make what a test does to see it refused unobserved, where its functions are evaluated and not the test."""
+    wrapped: ast.Module = _RefusalsApart(everywhere=False, shows_errors=False).visit(tree)
+    return _with_tables_apart(wrapped)
+
+
+def _with_tables_apart(tree: ast.Module) -> ast.Module:
     """Make what a test is given to refuse unobserved: `@pytest.mark.parametrize("bad", [Record(...)])`."""
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.decorator_list:
@@ -261,6 +271,24 @@ class _Wrapper(ast.NodeTransformer):
             withdrawing: list[ast.stmt] = [ast.Expr(_call("withdraw")), ast.Raise()]
             handler = ast.ExceptHandler(ast.Name("BaseException", ast.Load()), None, withdrawing)
             node.body = [_copy_position(ast.Try([begin, *node.body], [handler], [], [end]), node.body[0])]
+        return node
+
+
+class _RefusalsApart(_Wrapper):
+    """The blocks and calls that expect an error, alone."""
+
+    def visit_Assert(self, node: ast.Assert) -> ast.stmt:
+        """An assertion is the function's own."""
+        return node
+
+    def visit_Expr(self, node: ast.Expr) -> ast.stmt:
+        """So is a statement that is there for its effect, where it expects no error."""
+        is_call = isinstance(node.value, ast.Call) and len(node.value.args) > 1 and _expects(node.value)
+        return super().visit_Expr(node) if is_call else node
+
+    def visit_Try(self, node: ast.Try) -> ast.stmt:
+        """What handlers are there for is not known of a function."""
+        self.generic_visit(node)
         return node
 
 
