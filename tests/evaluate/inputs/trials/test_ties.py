@@ -66,6 +66,31 @@ def bins_of(x: Float[Array, "n"], widths: Float[Array, "n bins"]) -> Float[Array
     idx = jnp.sum(x[:, None] >= edges[:, 1:-1], axis=0)  # (n,)  ~SC201
     return jnp.take_along_axis(edges, idx[:, None], axis=-1)[:, 0]
 """,
+    # features stand before one side too, where they are called so, and an M behind two axes is a width
+    "widths.py": """
+from flax import nnx
+
+class Signal(nnx.Module):
+    def __init__(self, key: jax.Array, channels_in: int, channels_out: int):
+        self.channels_in, self.channels_out = channels_in, channels_out
+        self.weight = nnx.Param(jax.random.normal(key, (channels_out, channels_in)))
+    def __call__(self, x: Float[Array, "batch in_features spatial"]) -> Float[Array, "batch out_features spatial"]:
+        return jnp.einsum("ij,bjn->bin", self.weight, x)
+
+class Shifted(nnx.Module):
+    def __init__(self, key: jax.Array, channels_in: int):
+        self.channels_in = channels_in
+        self.shift = nnx.Param(jax.random.normal(key, (channels_in, 1)))
+    def __call__(self, x: Float[Array, "batch rows spatial"]) -> Float[Array, "batch rows spatial"]:
+        return x + self.shift  ~SC305
+
+class Block(eqx.Module):
+    scale: Array
+    def __init__(self, dim: int):
+        self.scale = jnp.ones(dim)
+    def __call__(self, x: Float[Array, "B T N M"]) -> Float[Array, "B T N M"]:
+        return x * self.scale
+""",
     # a record has words of its own; two of these are told apart as ever
     "records.py": """
 import dataclasses

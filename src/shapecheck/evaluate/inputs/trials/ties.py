@@ -390,16 +390,19 @@ def _standing_beside(name: str, size: int, signature: CallSignature, sizes: Size
 
 def _feature_axes(dims: Sequence[object]) -> Iterator[str]:
     last = dims[-1] if dims else None
-    if isinstance(last, NamedDim) and not is_extent(last.name):
+    # An m is as often a width as a number of points; behind two other axes it counts none.
+    is_width = len(dims) > 2 and isinstance(last, NamedDim) and last.name in ("m", "M")
+    if isinstance(last, NamedDim) and (is_width or not is_extent(last.name)):
         yield last.name
     channels = dims[-3] if len(dims) >= 3 else None
     if isinstance(channels, NamedDim) and any(word.startswith("c") for word in words(channels.name)):
         yield channels.name
     sides = list(itertools.takewhile(lambda dim: isinstance(dim, NamedDim) and is_spatial(dim.name), reversed(dims)))
-    before = dims[-len(sides) - 1] if 1 < len(sides) < len(dims) else None
+    before = dims[-len(sides) - 1] if 0 < len(sides) < len(dims) else None
     # In front of the sides of an image stand its channels, whatever they are of: `num_fields h w`. A single letter may
-    # count images.
-    if isinstance(before, NamedDim) and len(before.name) > 1 and not is_extent(before.name):
+    # count images, and what stands before one side alone is the other one, if it is not said to be of a model.
+    is_image = len(sides) > 1 or (isinstance(before, NamedDim) and is_of_models(before.name))
+    if is_image and isinstance(before, NamedDim) and len(before.name) > 1 and not is_extent(before.name):
         yield before.name
 
 
