@@ -188,6 +188,23 @@ def outer(x: Float[Array, "n"], y: Float[Array, "m"]):  ~unreached
     assert z.shape == (y.shape[0], x.shape[0])  ~SC208
     return z
 """,
+    # a function that a test passes closes over arrays of its own, which are as long as they were
+    "test_passed.py": """
+def moments(u, etas: Float[Array, "samples n_eta"], sigma: Float[Array, "n_obs n_obs"]) -> Float[Array, "n_eta n_obs"]:
+    jacobian = jnp.mean(jax.vmap(jax.jacfwd(u))(etas), axis=0)
+    return jacobian.T * jnp.trace(sigma)
+
+def turned(u, etas: Float[Array, "samples n_eta"], sigma: Float[Array, "n_obs n_obs"]) -> Float[Array, "n_eta n_obs"]:~SC203
+    return jnp.mean(jax.vmap(jax.jacfwd(u))(etas), axis=0) * jnp.trace(sigma)
+
+def test_square():
+    w = jnp.ones((6, 6))
+    moments(lambda eta: w @ eta, jnp.ones((10, 6)), jnp.eye(6))
+
+def test_oblong():
+    w = jnp.ones((5, 6))
+    turned(lambda eta: w @ eta, jnp.ones((10, 6)), jnp.eye(5))
+""",
     # no relation lets this run: who calls it is wrong
     "wrong.py": """
 def step(x, u):

@@ -76,6 +76,7 @@ class Result:
     paths_of_others: set[Point] = field(default_factory=set)  # of those whose value another member of its union is for
     reader: CallReader | None = None  # of the first call in which it is good
     multiple: int = 1  # it holds for sizes that are multiples of this, and not for all
+    general: bool = False  # in a run with free sizes, or of what the entry itself says: that is the same in each run
 
 
 def evaluate(modules: Mapping[str, Module], evaluation: Evaluation) -> dict[ClaimKey, Result]:
@@ -514,6 +515,7 @@ def _collect(reader: CallReader, outcomes: ClaimOutcomes, results: dict[ClaimKey
     for index in outcomes.good:
         result = results[(call.path, index)]
         result.good, result.reader = True, result.reader or reader
+        result.general |= reader.samples.symbolic or call.caller is None
         result.paths.update(call.paths)
     for index, mismatch in outcomes.bad.items():
         result = results[(call.path, index)]

@@ -310,7 +310,7 @@ def _verdict(
         else:
             verdicts.firm.add(key)
         everywhere = (each.results[key] for each in good if each.everywhere())
-        return not bad and any(result.multiple == 1 and not result.loose for result in everywhere)
+        return not bad and any(result.general and result.multiple == 1 and not result.loose for result in everywhere)
     module = modules[key[0]]
     counting = (each for each in bad if counts(modules, key, each) and not makes_function(each, DRAWS_VECTORS))
     shown = [(each, mismatch) for each in counting if (mismatch := each.results[key].bad)]

@@ -53,12 +53,15 @@ def sizes_as_before(outcome: TrialOutcome, *claimed: ClaimedShapes) -> Iterator[
     """Ties of free names to the sizes that they had when a method was seen, where its instance has kept these.
 
     `attn_bias: "#q k"` is an array of the instance, as long as the `k` that it was called with; and so is the result of
-    an inverse transform on a grid. No other name has that size now, an integer's neither: a transposed result has that
-    of another axis.
+    an inverse transform on a grid. No other name that is free has that size now, an integer's neither: a transposed
+    result has that of another axis.
     """
     bound_call = outcome.bound_call
     before = bound_call.apart.before if bound_call is not None else {}
-    free = {size: name for name, size in bound_call.chosen} if bound_call is not None and before else {}
+    tied = dict(outcome.trial.substitution.ties)
+    chosen = bound_call.chosen if bound_call is not None and before else ()
+    # What is tied to the size that it had says no more than what kept that.
+    free = {size: name for name, size in chosen if not (name in tied and size == str(before.get(name)))}
     for call in outcome.calls if free else ():
         by_name: dict[str, set[str]] = {}
         named: set[str] = set()

@@ -178,7 +178,7 @@ class SizeSearch:
         untied, deepest = deepest, self._with_fields(deepest)
         tied = deepest if deepest.ok else self._with_ties(deepest, self.is_explained)
         if tied.ok:
-            return SearchResult(ok=self._loosen(tied))
+            return SearchResult(ok=self._loosen(self._as_called(tied)))
         if tied.needs_values:
             return SearchResult(failed=(tied,))
         nested = self._with_nested(tied)

@@ -237,6 +237,21 @@ def test_verified_for_all_sizes_is_told_from_verified_for_some(check_folder) -> 
     assert (report.summary.verified, report.summary.verified_for_all_sizes) == (2, 0)
 
 
+def test_what_a_test_without_arguments_calls_was_seen_for_its_sizes(check_folder) -> None:
+    text = """
+def apply(u, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
+    return jax.vmap(u)(x)
+
+def test_apply():
+    w = jnp.ones((6, 6))
+    y = apply(lambda each: w @ each, jnp.ones((10, 6)))  # (10, 6)
+"""
+    report = check_folder({"test_a.py": HEAD + text}).report
+    how = {each.claim: each.how for each in report.verified}
+    assert how.pop('Float[Array, "n d"]') == "seen sizes"
+    assert how == {"(10, 6)": "all sizes"}  # they are the same whenever it runs
+
+
 def test_sides_that_a_symbolic_run_had_to_make_equal_are_told_apart_by_numbers(check_folder) -> None:
     # Symbols fail at `x + doubled`, for JAX cannot tell that `2*(h//2)` is `h`; only numbers in place of both go on.
     text = HEAD + (

@@ -131,8 +131,9 @@ def replay_spec(
     ]
 
     written = code_integers(seen.function)
-    of_instance = sizes.items() if "self" in seen.arguments else ()
-    before = {name: size for name, size in of_instance if name not in known and size not in written}
+    # An instance, or a function that is passed, keeps the sizes that it was made for.
+    keeping = sizes.items() if "self" in seen.arguments or _takes_functions(seen) else ()
+    before = {name: size for name, size in keeping if name not in known and size not in written}
     lasting += [Assumption("size", name, str(size), "given") for name, size in kept.items() if name not in seen.known]
 
     def prepare(trial: Trial) -> BoundCall:
