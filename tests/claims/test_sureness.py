@@ -77,6 +77,8 @@ def _certainty(module):
         ("b, t = x.shape\ny = f(x)\n# (b, t)\nwith a:\n    z = g(x)", "loose"),
         ("b, t = x.shape\n# (b, t)\n# (t, b)\ny = f(x)", "loose"),
         # a step inside of the statement, or of what it comes from
+        ("b, t = x.shape\n# reshape to (b, t) because f expects (b, t)\ny = f(x.reshape(b, t))", "loose"),
+        ("b, t = x.shape\n# reshape to (b, t)\ny = x.reshape(b, t)", "sure"),
         ("b, t = x.shape\n# x: [b] -> [b, t]\ny = f(x)", "sure"),
         ("b, t = x.shape\n# y: [b] -> [b, t]\n# shapes are static\ny = f(x)", "sure"),
         ("b, t = x.shape\n# x: [b] -> [b, t]\n# keys are static\ny = f(x)", "loose"),

@@ -32,6 +32,7 @@ _PARAGRAPH = 6  # statements below a comment that heads them
 _WORD = re.compile(r"[A-Za-z]\w*")
 _VARIABLE_HEADING = re.compile(r"#+\s*+`?[a-z_]\w*+`?\s*+:")
 _BEGINS_WITH_ARROW = re.compile(rf"#+\s*+-?(?:{ARROW.pattern})")
+_WHAT_TAKES_IT = re.compile(r"\b(?:because|since|as)\s.*\b(?:expects?|needs?|wants?|takes?|requires?)\b", re.IGNORECASE)
 _POINTS_UP = re.compile(r"#+\s*+\^")
 
 
@@ -344,6 +345,8 @@ class CommentClaimReader:
         if own and segment.arrow and segment.prose:
             lead = line.comment.text.partition(segment.shapes[0].text)[0]
             sure = sure and not describes_operand(lead, placed.node)
+        if own and segment.prose and _WHAT_TAKES_IT.search(line.comment.text):
+            sure = False  # "reshape to (1, 1, h, w) because convolve expects (b, c, h, w)": on the way to the value
         names_part = segment.labels and not segment.generic and not segment.arrow
         part = "|".join(segment.labels) if names_part and (segment.colon or not segment.prose) else ""
         yield ClaimDraft(
