@@ -837,6 +837,25 @@ def both(x):
     # x: (n, d)
     return fast(twice(x)).sum(1)  # (d,)  ~SC201
 """,
+    # whatever names a program gives to arguments, they are its own
+    "test_keywords.py": """
+def shifted(x: Float[Array, "n d"], function=0.0, model=0.0, made=0.0, value=0.0, first=0.0, taken=0.0, run=0.0):
+    y = x + function + model + made + value + first + taken + run  # (n, d)
+    return y
+
+def scaled(x: Float[Array, "n d"], **options) -> Float[Array, "d n"]:  ~SC203
+    return shifted(x, **options)
+
+class Layer(eqx.Module):
+    scale: Array
+    def __call__(self, x: Float[Array, "n d"], **options) -> Float[Array, "n d"]:
+        return shifted(self.scale * x, **options)
+
+def test_scaled():
+    names = ("function", "model", "made", "value", "first", "taken", "run")
+    assert scaled(jnp.ones((3, 4)), **dict.fromkeys(names, 1.0)).shape == (3, 4)
+    assert Layer(jnp.ones(4))(jnp.ones((3, 4)), **dict.fromkeys(names, 1.0)).shape == (3, 4)
+""",
 }
 
 

@@ -300,7 +300,7 @@ class ModuleProbe:
             original = own.get(name, _check_nothing) if last else type.__getattribute__(cls, name)
 
             @functools.wraps(original)
-            def construct(first: object, *args: object, **kwargs: object) -> object:
+            def construct(first: object, /, *args: object, **kwargs: object) -> object:
                 result = original(first, *args, **kwargs)
                 watched = self._fields(scope, outer, result if name == "__new__" else first, sys._getframe(1))
                 return watched if name == "__new__" else result

@@ -59,7 +59,7 @@ class LinenFramework(FlaxFramework):
                 return function(model, *args, **kwargs)
             return model.init_with_output(_keys(), *args, method=run_member, **kwargs)[0]
 
-        def run_member(module: object, *args: object, **kwargs: object) -> object:
+        def run_member(module: object, /, *args: object, **kwargs: object) -> object:
             name = getattr(function, "__name__", "")
             own = self.unwrap_attribute(inspect.getattr_static(type(module), name, None))
             if isinstance(own, (property, functools.cached_property)):

@@ -172,7 +172,7 @@ class CallBuilder:
         """Call the function of this name that `maker` returns, with what it returns beside it."""
         found = find_returned(self.models, maker, qualname, self._build_unseen)
 
-        def invoke(made: object, *args: object, **kwargs: object) -> object:
+        def invoke(made: object, /, *args: object, **kwargs: object) -> object:
             return self.invoke_function(found.of(made))(*args, **kwargs)
 
         call_spec = self._call(
@@ -257,7 +257,7 @@ class CallBuilder:
     def invoke_method(self, function: Callable[..., object]) -> Callable[..., object]:
         """A call of a method with its model as first argument: stages get their paths, states are made."""
 
-        def invoke(model: object, *args: object, **kwargs: object) -> object:
+        def invoke(model: object, /, *args: object, **kwargs: object) -> object:
             self.name_stages(model)
             given = with_state(function, model, args, kwargs)
             for name, value in list(bind_arguments(function, [model, *args], given).items())[1:]:

@@ -133,7 +133,7 @@ def protocol_call(cls: type) -> tuple[Mapping[str, object], object] | None:
     return taken, annotation_of(function, "return", signature.return_annotation)
 
 
-def give(value: object, *args: object, **kwargs: object) -> object:
+def give(value: object, /, *args: object, **kwargs: object) -> object:
     """What a made-up function gives, whatever it is given: one array of zeros for each that is described."""
     if callable(value):  # which depends on what it is given
         return value(*args, **kwargs)

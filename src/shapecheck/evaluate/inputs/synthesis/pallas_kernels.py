@@ -68,6 +68,7 @@ def _run_inside(
     function: Callable[..., object],
     run: Callable[..., object],
     taken: frozenset[str],
+    /,
     *args: object,
     **kwargs: object,
 ) -> None:

@@ -85,7 +85,7 @@ class ReturnedFunction:
         body = body_shapes(function, described, models.hints(function))
         args, kwargs = synthesis.arguments(function, described, {}, body)
 
-        def call(made: object, *args: object, **kwargs: object) -> Any:
+        def call(made: object, /, *args: object, **kwargs: object) -> Any:
             result: Any = beside.part.of(made)(*args, **kwargs)
             return _arrays_of(result) if beside.of_result is None else result[beside.of_result]
 

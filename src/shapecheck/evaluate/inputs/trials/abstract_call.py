@@ -141,7 +141,7 @@ def _split_value(value: object, structs: dict[int, tuple[int, jax.ShapeDtypeStru
     return lambda arrays: jax.tree_util.tree_unflatten(structure, [p(arrays) for p in inner])
 
 
-def run_abstractly(function: Callable[..., object], *args: object, **kwargs: object) -> None:
+def run_abstractly(function: Callable[..., object], /, *args: object, **kwargs: object) -> None:
     """Call `function` once, abstractly; raises what it raises."""
     run_by(eval_shape, function, *args, **kwargs)
 
