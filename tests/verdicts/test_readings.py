@@ -27,7 +27,7 @@ from shapecheck.verdicts import judge as judging
 from shapecheck.verdicts.claim_outcome import dtype_fits
 from shapecheck.verdicts.judge import judge
 
-HEAD = "from jaxtyping import Array, Float, Int, PyTree\n"
+HEAD = "from jaxtyping import Array, Float, Int, PyTree, Shaped\n"
 
 
 def evaluation_of(*calls: Call) -> Evaluation:
@@ -452,6 +452,21 @@ def test_pytrees_of_one_structure_name_have_one_structure() -> None:
     assert read(text, [(a, tree("list", *pair)), (b, tree("list", *pair, array("d")))])[b] == "bad structure"
     # every leaf must fit, and the first binds for the others
     assert read(text, [(a, tree("list", array("d"), array("e")))])[a] == "bad dim"
+
+
+def test_a_structure_name_within_a_container_is_that_of_each_item() -> None:
+    text = 'State = PyTree[Shaped[Array, "n ?*state"], "S"]\ndef f(a: list[State]) -> tuple[State, None]:\n    pass\n'
+    module = claims.read_module("m.py", (HEAD + text).encode())
+    given, result = (f"{c.target} {c.text}" for c in module.claims)
+    one, two = tree("tuple", array("n"), array("n", "k")), tree("tuple", array("n"), array("n", "k"))
+    none = OtherValue("NoneType")
+    good = read(text, [(given, tree("list", one, two)), (result, tree("tuple", one, none))])
+    assert (good[given], good[result]) == ("good", "good")
+    assert read(text, [(given, tree("list", one, array("n")))])[given] == "bad structure"
+    # what stands at one place of the structure has the same axes in each item
+    assert read(text, [(given, tree("list", one, tree("tuple", array("n"), array("n"))))])[given] != "good"
+    bad = read(text, [(given, tree("list", one)), (result, tree("tuple", array("n"), none))])
+    assert (bad[given], bad[result]) == ("good", "bad structure")
 
 
 X = array("n", "d")

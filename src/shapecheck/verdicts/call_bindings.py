@@ -29,11 +29,12 @@ from shapecheck.verdicts.loop_turns import Turns
 from shapecheck.verdicts.numeric_samples import Samples
 from shapecheck.verdicts.select_arrays import (
     NoArrayError,
+    SelectedArray,
     WrongStructureError,
+    pytrees,
     select_annotated,
     select_described,
     skeleton,
-    subtree,
 )
 
 # Parts of names for how much there is of something, which differs from call to call.
@@ -512,11 +513,12 @@ class CallReader:
             return Mismatch("structure", wrong.value, self.call, way=wrong.way, wanted=wrong.wanted)
         memo = self._with_own_integers(claim, spec, observation)
         solved: set[str] = set()
+        trees = pytrees(claim, observation.value) if claim.structure else []
         for part in parts:
             shape = self.samples.shape(part.value.shape)
             if shape is None:
                 raise NoArrayError("a size could not be computed")
-            leaf = (part.key or "*") if claim.structure else ""
+            leaf = _place_in_tree(part, trees)
             result = match(spec, shape, memo, env=env, count=self.samples.count, leaf=leaf)
             if result.reason == "unbound":
                 known = self._with_solved(spec, shape, memo, env)
@@ -536,10 +538,10 @@ class CallReader:
             # Of the `2*l+1` of each entry of a list every one has an l of its own.
             memo = result.bindings.without(solved) if len(parts) > 1 else result.bindings
         structure = claim.structure.strip()
-        if structure.isidentifier():
-            text = skeleton(subtree(claim, observation.value))
+        for tree, way in trees if structure.isidentifier() else ():
+            text = skeleton(tree)
             if memo.structures.get(structure, text) != text:
-                return Mismatch("structure", observation.value, self.call)
+                return Mismatch("structure", tree, self.call, way=way)
             memo = memo.with_structure(structure, text)
         if claim.sure:  # another may be the sizes of what stands beside it in a union
             self._remember(memo, index, claim, parts[0].value if parts else None)
@@ -579,6 +581,12 @@ class CallReader:
             if size is not None:
                 env.setdefault(named.name, size)
         return env
+
+
+def _place_in_tree(part: SelectedArray, trees: Sequence[tuple[Value, str]]) -> str:
+    """Where an array stands in the pytree that has a structure name, by which names with `?` differ; "" without one."""
+    ways = [way for _, way in trees if part.key.startswith(way)]
+    return (part.key.removeprefix(max(ways, key=len)) or "*") if ways else ""
 
 
 def _without_shadowed(names: Sequence[NamedSize]) -> list[NamedSize]:

@@ -230,14 +230,10 @@ def skeleton(value: Value) -> str:
     return "*"
 
 
-def subtree(claim: Claim, value: Value) -> Value:
-    """The pytree that a structure name stands for: the value, or the element of it that the annotation describes."""
-    for selector in claim.select:
-        if isinstance(value, TreeValue) and value.kind == "call" and selector == "result":
-            value = value.children[-1]
-        elif isinstance(selector, int) and isinstance(value, TreeValue) and selector < len(value.children):
-            value = value.children[selector]
-    return value
+def pytrees(claim: Claim, value: Value) -> list[tuple[Value, str]]:
+    """The pytrees that a structure name stands for, and the way to each: of `list[PyTree[..., "T"]]` every item."""
+    select = claim.select[: claim.select.index("leaves")] if "leaves" in claim.select else claim.select
+    return list(_walk(value, select, ""))
 
 
 def _walk(value: Value, select: tuple[int | str, ...], key: str) -> Iterator[tuple[Value, str]]:
