@@ -79,6 +79,30 @@ def without(x: Float[Array, "n"], t: "nowhere.Tensor | None" = None) -> Float[Ar
 def of_another_kind(x: Float[nowhere.Tensor, "n"]) -> Float[nowhere.Tensor, "n"]:
     return x
 """,
+    # what a module's body makes by an absent package may be copied there; in a function that needs the package
+    "copied.py": """
+import copy
+import pickle
+from jaxtyping import Array, Float
+import nowhere
+
+DEFAULT = nowhere.Params(p=3)
+OTHER = copy.deepcopy({"params": DEFAULT})
+SHALLOW = copy.copy(DEFAULT)
+MASK = ~(DEFAULT & OTHER["params"]) // 2 % 2
+
+def good(x: Float[Array, "n"]) -> Float[Array, "n"]:
+    return 2 * x
+
+def copies(x: Float[Array, "n"]) -> Float[Array, "n"]:  ~unreached
+    return copy.deepcopy(DEFAULT) * x
+
+def pickles(x: Float[Array, "n"]) -> Float[Array, "n"]:  ~unreached
+    return pickle.loads(pickle.dumps(DEFAULT)) * x
+
+def multiplies(x: Float[Array, "n"]) -> Float[Array, "n"]:  ~unreached
+    return x @ MASK
+""",
     # a package is there without one of its parts, and its name stands for all of it
     "part.py": """
 import jax.gone_long_ago

@@ -75,9 +75,12 @@ class StandIn:
         return self()
 
     __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __pow__ = __rpow__ = __add__
+    __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = __matmul__ = __rmatmul__ = __and__ = __rand__ = __add__
 
     def __neg__(self) -> StandIn:
         return self()
+
+    __pos__ = __abs__ = __invert__ = __neg__
 
     def __iter__(self) -> Iterator[object]:
         raise self._error()
@@ -102,6 +105,16 @@ class StandIn:
 
     def __setitem__(self, index: object, value: object) -> None:
         self()
+
+    # `copy` and `pickle` make an object without calling its class, and would ask that for what it has not.
+    def __copy__(self) -> StandIn:
+        return self()
+
+    def __deepcopy__(self, memo: object) -> StandIn:
+        return self()
+
+    def __reduce_ex__(self, protocol: object) -> str:
+        raise self._error()
 
     def __instancecheck__(self, instance: object) -> bool:
         return False
