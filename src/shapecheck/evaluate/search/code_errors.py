@@ -44,6 +44,8 @@ _IS_NEGATIVE = re.compile(r"must have every element be nonnegative|negative dime
 # What is mapped was made up as None, or as variables with nothing in them.
 _HAS_NO_ARRAY = re.compile(r"at least one argument containing an array")
 _NUMBERS = re.compile(r"\d+")
+# No axis, and no place in one, has the number of an integer that was made up to be a size.
+_OUT_OF_BOUNDS = re.compile(r"\b(?:index|axis) -?(\d+) is out of bounds")
 # What goes through some blocks, of which a class was given none, has nothing to join.
 _JOINS_NOTHING = re.compile(r"need at least one array", re.IGNORECASE)
 _OPERANDS = re.compile(r"number of operands, (\d+)")
@@ -124,7 +126,7 @@ class CodeErrors:
             return None
         if failed[0].blames_dtypes() or _may_blame_callable(failed[0]) or rounds_down(failed):
             return None
-        if self._counts_otherwise(failed[0]):
+        if self._counts_otherwise(failed[0]) or _indexes_by_made(failed[0]):
             return None
         if not self._is_one_place(failed) or not failed[0].place[0]:
             return None
@@ -487,6 +489,16 @@ def _may_blame_callable(outcome: TrialOutcome) -> bool:
     """Whether a loop's body does not give what it is to give, where that body may have been made up."""
     is_structure = outcome.failure is not None and _STRUCTURE.search(outcome.failure.message) is not None
     return is_structure and outcome.has_invented()
+
+
+def _indexes_by_made(outcome: TrialOutcome) -> bool:
+    """Whether a made-up integer is what the code indexes by: `swapaxes(x, axis1, axis2)` with an axis 80."""
+    found = _OUT_OF_BOUNDS.search(outcome.failure.message) if outcome.failure is not None else None
+    return (
+        found is not None
+        and outcome.bound_call is not None
+        and int(found[1]) in outcome.bound_call.integers.values()
+    )
 
 
 def _of_even_sizes(found: SearchResult) -> SearchResult:

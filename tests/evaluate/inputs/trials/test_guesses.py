@@ -17,6 +17,25 @@ from jaxtyping import Array, Float
 """
 
 CASES = {
+    # an integer that was made up to be a size is no number of an axis; one that is written is
+    "axes.py": """
+class Swapped(eqx.Module):
+    func: Callable
+    first: int
+    second: int
+
+    def __init__(self, func: Callable, first: int, second: int):
+        self.func, self.first, self.second = func, int(first), int(second)
+
+    def __call__(self, x: Float[Array, "n d"]):  ~unreached
+        return jnp.swapaxes(x, self.first, self.second)  ~SC302
+
+class Turned(eqx.Module):
+    scale: float
+
+    def __call__(self, x: Float[Array, "n d"]):  ~unreached
+        return jnp.swapaxes(self.scale * x, 1, 2)  ~SC301
+""",
     # a number may be an array: that broadcasts, and changes no axis of several items
     "numbers.py": '''
 class Rollout(NamedTuple):
