@@ -21,6 +21,15 @@ TRAILING = {
         """,
         ["[b t]: param x"],
     ),
+    "no array whose shape is asked for, where the comment tells what becomes of several": (
+        """
+        def f(nodes, idx):
+            # Features [b, n, c] at indices [b, n, k] => [b, n, k, c]
+            b, n, k = idx.shape
+            return gather(nodes, idx)
+        """,
+        [],
+    ),
     "what a condition asks the axes of, where its branch begins, or what the branches leave": (
         """
         if x.ndim == 2:  # (b, t)

@@ -16,6 +16,7 @@ from shapecheck.claims.comment_targets import CommentTarget, CommentTargets
 from shapecheck.claims.comment_text import Segment
 from shapecheck.claims.drafted_claims import ClaimDraft, DraftedClaims, value_row
 from shapecheck.claims.function_heads import FunctionHeads, only_returns
+from shapecheck.claims.known_dims import shape_of
 from shapecheck.claims.literal_tuples import has_entries
 from shapecheck.claims.result_phrases import read_results
 from shapecheck.claims.signature_lines import ARROW, is_random_key, read_signature
@@ -306,6 +307,8 @@ class CommentClaimReader:
             return
         if not targets or not self._speaks_of_value(segment):
             return
+        if own and _reads_shape(placed) and any(each.segment.arrow for each in line.stated):
+            return  # "features [b, n, c] at indices [b, n, k] => [b, n, k, c]": nothing becomes of `x` in `b, n = x.shape`
         if own and self._is_far(line) and len(targets) > 1:
             targets.reverse()  # it stands right below the one, a blank line above the other
         if own and segment.arrow and len(targets) > 1 and self._is_below(line, segment, targets):
@@ -549,6 +552,11 @@ def _is_bare_list(segment: Segment) -> bool:
 def _is_worked_example(line: CommentLine, segment: Segment) -> bool:
     """Whether there are numbers alone in a text of several lines: "pad by 2, so that signal.shape = (6, 6)"."""
     return segment.numeric and line.first != line.last
+
+
+def _reads_shape(placed: PlacedStatement) -> bool:
+    """Whether a statement takes the sizes of an array, and changes nothing: `b, t = x.shape`."""
+    return isinstance(placed.node, ast.Assign) and shape_of(placed.node.value) is not None
 
 
 def _arrays_among(parameters: Sequence[CommentTarget], count: int) -> Sequence[CommentTarget]:

@@ -24,7 +24,7 @@ from shapecheck.evaluate.probes.recorder import ClaimedShapes
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.model import ArrayValue, FunctionKey, OtherValue, TreeValue, Value
 from shapecheck.model.observation import NUMBERS
-from shapecheck.shapes import Dim, EvaluationError, FixedDim, NamedDim, SymbolicDim, evaluate, parse_spec
+from shapecheck.shapes import Dim, EvaluationError, FixedDim, NamedDim, Spec, SymbolicDim, evaluate, parse_spec
 
 _NUMBER = re.compile(r"(?<![\w.])(?!1\b)[1-9]\d*")
 _ATTEMPTS = 150
@@ -91,7 +91,8 @@ class ClaimFollower:
 
     def follow(self, start: TrialOutcome) -> FollowedRun | None:
         """The run that is nearest to what claims say; None if no other than the first one is."""
-        if not any(is_rank_key(key) or is_likeness_key(key) for key in start.options()):
+        has_choices = any(is_rank_key(key) or is_likeness_key(key) for key in start.options())
+        if not has_choices and not self._signature.commented:
             return None
         with self._attempts.apart(_ATTEMPTS, _SECONDS):
             first = best = self._look(start)
@@ -178,9 +179,15 @@ class ClaimFollower:
         names = _names_by_size(outcome)
         ties = outcome.trial.substitution.ties
         for tie in itertools.chain.from_iterable(_ties(size, wanted, names) for size, wanted in conflict.axes):
-            if self._signature.is_nobodys(tie[0]) and tie[0] not in dict(ties) and not closes_circle(tie, dict(ties)):
+            is_open = self._signature.is_nobodys(tie[0]) or self._may_be_integer(tie, outcome)
+            if is_open and tie[0] not in dict(ties) and not closes_circle(tie, dict(ties)):
                 self._ties.add(tie)
                 yield dataclasses.replace(outcome.trial, substitution=Substitution((*ties, tie)))
+
+    def _may_be_integer(self, tie: Tie, outcome: TrialOutcome) -> bool:
+        """Whether a name that comments alone give to an axis is to have the size of an integer of the model."""
+        integers = outcome.bound_call.integers.values() if outcome.bound_call is not None else ()
+        return tie[0] in self._signature.commented and tie[1] in map(str, integers)
 
     def _look(self, outcome: TrialOutcome) -> _View:
         holding: set[Place] = set()
@@ -281,9 +288,20 @@ def _conflicting_axes(dims: Sequence[Dim], shape: Sequence[str], sizes: dict[str
             new[dim.name] = size
         elif wanted is not None and wanted != size:
             found.append(("" if size in named else size, wanted))
+            found += _multiplied(dim, size, wanted, {**new, **sizes})
     if not found:
         sizes.update(new)
     yield from found
+
+
+def _multiplied(dim: Dim, size: str, wanted: str, sizes: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """What an axis is to have whose multiple a claim says, `2*d`, where the code has another multiple of 2 there."""
+    names = Spec((dim,)).names() if isinstance(dim, SymbolicDim) else ()
+    own = sizes.get(names[0], "") if len(names) == 1 else ""
+    if own.isdigit() and wanted.isdigit() and size.isdigit() and int(own) > 0:
+        factor, rest = divmod(int(wanted), int(own))
+        if not rest and factor > 1 and int(size) % factor == 0:
+            yield own, str(int(size) // factor)
 
 
 def _size_of(dim: Dim, sizes: Mapping[str, str]) -> str | None:

@@ -15,6 +15,37 @@ from jaxtyping import Float
 """
 
 CASES = {
+    # what a comment makes a multiple of a name is one of the model's integer: so that is the name's size
+    "multiples.py": """
+class Modulated(eqx.Module):
+    width: int
+    weight: Array
+
+    def __init__(self, width: int):
+        self.width, self.weight = width, jnp.ones((1, 2 * width))
+
+    def __call__(self, x: Float[Array, "n s d"], c):
+        c = jax.nn.silu(c)  # [n, e]
+        doubled = jnp.concatenate([c, c], 1) * self.weight  # [n, 2*e]
+        tripled = jnp.concatenate([c, c, c], 1)  # [n, 2*e]  ~SC201
+        return x, doubled
+
+class Dense(eqx.Module):
+    width: int
+
+    def __call__(self, x: Float[Array, "n s d"], c):
+        c = jax.nn.silu(c)  # [n, e]
+        out = jnp.ones((c.shape[0], 2 * self.width))  # [n, 2*e]
+        return x, out
+
+class Wider(eqx.Module):
+    width: int
+
+    def __call__(self, x: Float[Array, "n s d"], c):
+        c = jax.nn.silu(c)  # [n, e]
+        out = jnp.ones((c.shape[0], 3 * self.width))  # [n, 2*e]  ~SC201
+        return x, out
+""",
     # what only an invention has reached is evaluated alone as well, where what it is given is described
     "alone.py": """
 class Cache(eqx.Module):

@@ -67,7 +67,7 @@ def bins_of(x: Float[Array, "n"], widths: Float[Array, "n bins"]) -> Float[Array
     return jnp.take_along_axis(edges, idx[:, None], axis=-1)[:, 0]
 """,
     # features stand before one side too, where they are called so, and an M behind two axes is a width
-    "widths.py": """
+    "widths.py": '''
 from flax import nnx
 
 class Signal(nnx.Module):
@@ -76,6 +76,14 @@ class Signal(nnx.Module):
         self.weight = nnx.Param(jax.random.normal(key, (channels_out, channels_in)))
     def __call__(self, x: Float[Array, "batch in_features spatial"]) -> Float[Array, "batch out_features spatial"]:
         return jnp.einsum("ij,bjn->bin", self.weight, x)
+
+class Sound(nnx.Conv):
+    def __call__(self, x):
+        """
+        x: shape (batch_size, channels, time_steps)
+        returns: shape (batch_size, features, time_steps)
+        """
+        return super().__call__(x.transpose(0, 2, 1)).transpose(0, 2, 1)
 
 class Shifted(nnx.Module):
     def __init__(self, key: jax.Array, channels_in: int):
@@ -90,7 +98,7 @@ class Block(eqx.Module):
         self.scale = jnp.ones(dim)
     def __call__(self, x: Float[Array, "B T N M"]) -> Float[Array, "B T N M"]:
         return x * self.scale
-""",
+''',
     # a record has words of its own; two of these are told apart as ever
     "records.py": """
 import dataclasses

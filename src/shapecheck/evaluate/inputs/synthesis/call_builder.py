@@ -384,6 +384,8 @@ class CallBuilder:
         # By their names alone others may be made arrays, too.
         first_axes = (axis_name(name, 0) for name in inspect.signature(function).parameters if name not in described)
         inferred_names = frozenset(free_names(each.spec for each in body.values() if each.inferred))
+        others = {name: each for name, each in described.items() if name not in inferred}
+        commented = free_names(each.spec for name, each in inferred.items() if name in described and not each.guess)
         said_by_code = [each.spec for each in body.values() if not each.inferred]
         made_names = frozenset([*free_names([*made, *optional, *parts]), *first_axes]) - written_names | mapped
         return CallSpec(
@@ -397,6 +399,7 @@ class CallBuilder:
                 record_names(function),
                 self._reached_claims(function),
                 inferred_names - frozenset(free_names([*written_specs(function, described), *said_by_code])),
+                frozenset(commented) - frozenset(free_names([*written_specs(function, others), *said_by_code])),
             ),
             certain=not vague and not has_union,
             has_union=has_union and not vague,

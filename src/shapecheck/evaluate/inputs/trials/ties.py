@@ -42,6 +42,7 @@ Tie = tuple[str, str]
 _RELATING = frozenset(["half", "double", "twice", "quarter", "third", "minus", "plus", "total", "both"])
 _MAKERS = ("__init__", "__post_init__", "setup")
 _NAME = re.compile(r"[^\W\d]\w*")
+_FEATURES = frozenset(["channel", "feature"])
 _MULTIPLE = re.compile(r"\d+\*([^\W\d]\w*)")
 
 
@@ -64,7 +65,8 @@ class CallSignature:
 
     `made_names` are those that axes of arrays have which nothing describes; `records` has the names of each field of
     the records that the function takes or gives, `reached` those that each claim uses of the functions that it calls.
-    `inferred` are those of which nothing but claims about what is computed of arrays says that the arrays have them.
+    `inferred` are those of which nothing but claims about what is computed of arrays says that the arrays have them;
+    `commented` are those of arguments for which such claims stand as a description.
     """
 
     arrays: tuple[ArgumentSpec, ...] = ()
@@ -74,6 +76,7 @@ class CallSignature:
     records: tuple[frozenset[str], ...] = ()
     reached: tuple[frozenset[str], ...] = ()
     inferred: frozenset[str] = frozenset()
+    commented: frozenset[str] = frozenset()
 
     def features(self) -> frozenset[str]:
         """The names of feature axes: the last one of some array, or the channels before two others, and no extent.
@@ -402,6 +405,9 @@ def _feature_axes(dims: Sequence[object]) -> Iterator[str]:
     # In front of the sides of an image stand its channels, whatever they are of: `num_fields h w`. A single letter may
     # count images, and what stands before one side alone is the other one, if it is not said to be of a model.
     is_image = len(sides) > 1 or (isinstance(before, NamedDim) and is_of_models(before.name))
+    signal = dims[-2] if len(dims) > 1 and isinstance(last, NamedDim) and is_extent(last.name) else None
+    if isinstance(signal, NamedDim) and not _FEATURES.isdisjoint(words(signal.name)):
+        yield signal.name  # `channels time`
     if is_image and isinstance(before, NamedDim) and len(before.name) > 1 and not is_extent(before.name):
         yield before.name
 
