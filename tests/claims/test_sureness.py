@@ -78,6 +78,8 @@ def _certainty(module):
         ("b, t = x.shape\n# (b, t)\n# (t, b)\ny = f(x)", "loose"),
         # a step inside of the statement, or of what it comes from
         ("b, t = x.shape\n# reshape to (b, t) because f expects (b, t)\ny = f(x.reshape(b, t))", "loose"),
+        ("b, t = x.shape\n# theirs: left_side @ right_side -> (b, t)\ny = f(x)", "loose"),
+        ("b, t = x.shape\nleft_side = g(x)\n# left_side @ x -> (b, t)\ny = f(left_side, x)", "sure"),
         ("b, t = x.shape\n# reshape to (b, t)\ny = x.reshape(b, t)", "sure"),
         ("b, t = x.shape\n# x: [b] -> [b, t]\ny = f(x)", "sure"),
         ("b, t = x.shape\n# y: [b] -> [b, t]\n# shapes are static\ny = f(x)", "sure"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -31,6 +32,7 @@ _SEVERAL = 2  # results
 _SHORT = 4  # words in front of a shape: more than these are a sentence, which may speak of anything
 _PARAGRAPH = 6  # statements below a comment that heads them
 _WORD = re.compile(r"[A-Za-z]\w*")
+_LONG_NAME = re.compile(r"(?<![\w.])[a-z][a-z0-9]*_\w+")  # no word of a sentence
 _VARIABLE_HEADING = re.compile(r"#+\s*+`?[a-z_]\w*+`?\s*+:")
 _BEGINS_WITH_ARROW = re.compile(rf"#+\s*+-?(?:{ARROW.pattern})")
 _WHAT_TAKES_IT = re.compile(r"\b(?:because|since|as)\s.*\b(?:expects?|needs?|wants?|takes?|requires?)\b", re.IGNORECASE)
@@ -83,6 +85,15 @@ class CommentClaimReader:
         writer = DraftedClaims(self.source, self.sites, self.known, self.new_group, self.anchors)
         drafts = ((line.comment, draft) for line in lines for draft in self._drafts(line))
         return claims + [claim for comment, draft in drafts for claim in writer.claims(comment, draft)]
+
+    @functools.cached_property
+    def _words_of_code(self) -> frozenset[str]:
+        """The names that the code of the file has."""
+        nodes = ast.walk(self.source.tree) if self.source.tree is not None else ()
+        found: set[str] = set()
+        for node in nodes:
+            found.update(str(name) for each in ("id", "attr", "arg", "name") if (name := getattr(node, each, None)))
+        return frozenset(found)
 
     def _read_owners(self, candidates: Sequence[Comment]) -> OwnedComments:
         """What these comments hang on."""
@@ -347,7 +358,9 @@ class CommentClaimReader:
         explicit = segment.explicit and beside and (not segment.prose or segment.marked)
         if own and segment.arrow and segment.prose:
             lead = line.comment.text.partition(segment.shapes[0].text)[0]
-            sure = sure and not describes_operand(lead, placed.node)
+            # "theirs: inv_freq_expanded @ positions_expanded -> (b, d, t)" is about what some other code has.
+            is_of_other_code = not self._words_of_code.issuperset(_LONG_NAME.findall(lead))
+            sure = sure and not is_of_other_code and not describes_operand(lead, placed.node)
         if own and segment.prose and _WHAT_TAKES_IT.search(line.comment.text):
             sure = False  # "reshape to (1, 1, h, w) because convolve expects (b, c, h, w)": on the way to the value
         names_part = segment.labels and not segment.generic and not segment.arrow
