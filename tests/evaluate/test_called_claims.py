@@ -190,11 +190,11 @@ def outer(x: Float[Array, "n"], y: Float[Array, "m"]):  ~unreached
 """,
     # a function that a test passes closes over arrays of its own, which are as long as they were
     "test_passed.py": """
-def moments(u, etas: Float[Array, "samples n_eta"], sigma: Float[Array, "n_obs n_obs"]) -> Float[Array, "n_eta n_obs"]:
+def moments(u, etas: Float[Array, "s n_eta"], sigma: Float[Array, "n_obs n_obs"]) -> Float[Array, "n_eta n_obs"]:
     jacobian = jnp.mean(jax.vmap(jax.jacfwd(u))(etas), axis=0)
     return jacobian.T * jnp.trace(sigma)
 
-def turned(u, etas: Float[Array, "samples n_eta"], sigma: Float[Array, "n_obs n_obs"]) -> Float[Array, "n_eta n_obs"]:~SC203
+def turned(u, etas: Float[Array, "s n_eta"], sigma: Float[Array, "n_obs n_obs"]) -> Float[Array, "n_eta n_obs"]:~SC203
     return jnp.mean(jax.vmap(jax.jacfwd(u))(etas), axis=0) * jnp.trace(sigma)
 
 def test_square():

@@ -319,7 +319,7 @@ class CommentClaimReader:
         if not targets or not self._speaks_of_value(segment):
             return
         if own and _reads_shape(placed) and any(each.segment.arrow for each in line.stated):
-            return  # "features [b, n, c] at indices [b, n, k] => [b, n, k, c]": nothing becomes of `x` in `b, n = x.shape`
+            return  # "a [b, n, c] at indices [b, n, k] => [b, n, k, c]": nothing becomes of `x` in `b, n = x.shape`
         if own and self._is_far(line) and len(targets) > 1:
             targets.reverse()  # it stands right below the one, a blank line above the other
         if own and segment.arrow and len(targets) > 1 and self._is_below(line, segment, targets):

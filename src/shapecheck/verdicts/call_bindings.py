@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 
-from shapecheck.model import ArrayValue, Call, Claim, Module, NamedSize, Observation, arrays_in
+from shapecheck.model import ArrayValue, Call, Claim, Module, NamedSize, Observation, Value, arrays_in
 from shapecheck.shapes import (
     Bindings,
     Dim,

@@ -495,9 +495,7 @@ def _indexes_by_made(outcome: TrialOutcome) -> bool:
     """Whether a made-up integer is what the code indexes by: `swapaxes(x, axis1, axis2)` with an axis 80."""
     found = _OUT_OF_BOUNDS.search(outcome.failure.message) if outcome.failure is not None else None
     return (
-        found is not None
-        and outcome.bound_call is not None
-        and int(found[1]) in outcome.bound_call.integers.values()
+        found is not None and outcome.bound_call is not None and int(found[1]) in outcome.bound_call.integers.values()
     )
 
 
