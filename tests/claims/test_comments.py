@@ -27,6 +27,8 @@ SHAPES = {
     "(b, h, w).": ["b h w"],
     "(in_channels, size_1, ..., size_N)": ["in_channels ..."],
     "`(b, s)`": ["b s"],
+    "[n, c, dk/dk/dv]": [],  # of three arrays, one by one
+    "[n, c, dk/h]": ["n c dk/h"],
     # no bracket
     "b, t, c": ["b t c"],
     "shape: B x T x C": ["B T C"],

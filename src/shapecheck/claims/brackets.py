@@ -33,6 +33,7 @@ _ARRAYS = frozenset({"ndarray", "Array", "Tensor"})
 _WORD_BEFORE = re.compile(r"[A-Za-z]\w*+$")
 _JAXTYPING_ARGUMENT = re.compile(r"""\s*[\w.]*\s*,?\s*(?:"([^"]*)"|'([^']*)')\s*""")
 # The first and last name differ in an index only: `dim_1, ..., dim_N` is any number of dims.
+_SIZE_OF_EACH = re.compile(r"(?:^|,)\s*[^\W\d]\w*(?:/[^\W\d]\w*){2,}\s*(?:,|$)")
 _ENUMERATED = re.compile(r"\b([A-Za-z]+_?)[01],\s*(?:\1[12],\s*)?\.\.\.,\s*\1[A-Za-z]\b")
 
 
@@ -197,6 +198,8 @@ def _read_bracket(text: str, group: _BracketGroup) -> Bracket | bool:
         return False
     if "optional" in map(str.lower, reading.spec.names()):
         return False  # `(tuple, optional)` says of which type a parameter is
+    if _SIZE_OF_EACH.search(inside):
+        return False  # `q, k, v  # [n, dk/dk/dv]`: sizes of several arrays, one by one
     return Bracket(
         start=start,
         end=group.end,
