@@ -288,13 +288,13 @@ def _conflicting_axes(dims: Sequence[Dim], shape: Sequence[str], sizes: dict[str
             new[dim.name] = size
         elif wanted is not None and wanted != size:
             found.append(("" if size in named else size, wanted))
-            found += _multiplied(dim, size, wanted, {**new, **sizes})
+            found += _size_of_factor(dim, size, wanted, {**new, **sizes})
     if not found:
         sizes.update(new)
     yield from found
 
 
-def _multiplied(dim: Dim, size: str, wanted: str, sizes: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _size_of_factor(dim: Dim, size: str, wanted: str, sizes: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """What an axis is to have whose multiple a claim says, `2*d`, where the code has another multiple of 2 there."""
     names = Spec((dim,)).names() if isinstance(dim, SymbolicDim) else ()
     own = sizes.get(names[0], "") if len(names) == 1 else ""

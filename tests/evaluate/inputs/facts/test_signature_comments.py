@@ -22,9 +22,14 @@ def wrong(x: Float[Array, "b t"]):
     return y.sum(0)
 
 def several(x: Float[Array, "b t"]):
-    # returns: (b,), and the rest  ~tentative
+    # returns: (b,), and the rest
     y = x * 2
     return y.sum(1), y
+
+def several_wrong(x: Float[Array, "b t"]):
+    # returns: (b,), and the rest  ~tentative
+    y = x * 2
+    return y.sum(0), y
 """,
     "given.py": """
 def gram(x: Float[Array, "n d"], y: Float[Array, "m d"]):
