@@ -21,6 +21,16 @@ TRAILING = {
         """,
         ["[b t]: param x"],
     ),
+    "the result beside a state that is handed on, or both; of two results both": (
+        """
+        def f(x, state):
+            return 2 * x, new_state  # (b, t)
+
+        def g(x):
+            return h, c  # (b, t)
+        """,
+        ["[b t]: value 2 * x, new_state | value 2 * x", "[b t]: value h, c"],
+    ),
     "no array whose shape is asked for, where the comment tells what becomes of several": (
         """
         def f(nodes, idx):

@@ -469,14 +469,6 @@ def test_a_structure_name_within_a_container_is_that_of_each_item() -> None:
     assert (bad[given], bad[result]) == ("good", "bad structure")
 
 
-def test_a_comment_behind_a_return_may_tell_of_the_result_and_not_of_the_state_beside_it() -> None:
-    text = "def f(x, state):\n    # x: (b, t, c)\n    return g(x), state  # (b, t, c)\n"
-    x, result = "x (b, t, c)", "the returned value (b, t, c)"
-    whole, state = array("b", "t", "c"), array("b", "c")
-    assert read(text, [(x, whole), (result, tree("tuple", whole, state))])[result] == "good"
-    assert read(text, [(x, whole), (result, tree("tuple", state, whole))])[result] == "bad rank"
-
-
 X = array("n", "d")
 
 

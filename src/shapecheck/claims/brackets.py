@@ -32,8 +32,8 @@ _SHAPED = frozenset({"shape", "Shape", "shaped", "Shaped", "SHAPE"})
 _ARRAYS = frozenset({"ndarray", "Array", "Tensor"})
 _WORD_BEFORE = re.compile(r"[A-Za-z]\w*+$")
 _JAXTYPING_ARGUMENT = re.compile(r"""\s*[\w.]*\s*,?\s*(?:"([^"]*)"|'([^']*)')\s*""")
-# The first and last name differ in an index only: `dim_1, ..., dim_N` is any number of dims.
 _SIZE_OF_EACH = re.compile(r"(?:^|,)\s*[^\W\d]\w*(?:/[^\W\d]\w*){2,}\s*(?:,|$)")
+# The first and last name differ in an index only: `dim_1, ..., dim_N` is any number of dims.
 _ENUMERATED = re.compile(r"\b([A-Za-z]+_?)[01],\s*(?:\1[12],\s*)?\.\.\.,\s*\1[A-Za-z]\b")
 
 

@@ -92,7 +92,9 @@ class CommentClaimReader:
         nodes = ast.walk(self.source.tree) if self.source.tree is not None else ()
         found: set[str] = set()
         for node in nodes:
-            found.update(str(name) for each in ("id", "attr", "arg", "name") if (name := getattr(node, each, None)))
+            found.update(
+                str(name) for each in ("id", "attr", "arg", "name", "asname") if (name := getattr(node, each, None))
+            )
         return frozenset(found)
 
     def _read_owners(self, candidates: Sequence[Comment]) -> OwnedComments:

@@ -111,6 +111,7 @@ def _last_name(function: ast.expr) -> str:
 
 
 _NAME_LENGTH = 40
+_HANDED_ON = re.compile(r"(?:^|[._])(?:state|cache|carry|memory|buffer|aux|info|metrics)s?(?:_\w+)?$")
 _VERB = re.compile(r"[A-Za-z]{4,}")
 _ARROW = re.compile(r"[-=]>|[→⇒]")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -322,7 +323,9 @@ class CommentTargets:
             return self._after(placed, node.target)
         if isinstance(node, ast.Return):
             returned = self._value(placed, node.value, None) if node.value is not None else None
-            return None if returned is None else replace(returned, name="the returned value")
+            if returned is None:
+                return None
+            return replace(returned, name="the returned value", places=(*returned.places, *self._beside_state(placed)))
         if isinstance(node, ast.Expr):
             return self._expression_statement(placed, node.value)
         if isinstance(node, ast.Assert):
@@ -339,6 +342,15 @@ class CommentTargets:
             left = self._after(placed, variable)
             return None if left is None else replace(left, unsure=not node.orelse)
         return None
+
+    def _beside_state(self, placed: PlacedStatement) -> Iterator[SiteKey]:
+        """The result of `return y, new_state`: what is handed on beside it has a shape of its own."""
+        value = getattr(placed.node, "value", None)
+        if not isinstance(value, ast.Tuple) or len(value.elts) == 1 or is_no_array(value.elts[0]):
+            return
+        if all(_HANDED_ON.search(dotted_name(each) or "") for each in value.elts[1:]):
+            scope = self.tables.function_scope(placed.scope)
+            yield value_place(scope, value.elts[0], self._describe_expression(value.elts[0]), placed.loop)
 
     def taken_anew(self, placed: PlacedStatement) -> CommentTarget | None:
         """The variable that a statement computes anew of itself, as it is before: `x` of `x = f(x)`."""

@@ -125,9 +125,6 @@ def select_described(claim: Claim, value: Value) -> list[list[SelectedArray]]:
         # "The output is an array of shape ...", and what is returned with it is described elsewhere.
         return [leaves, *([SelectedArray(each)] for each in picked.children if isinstance(each, ArrayValue))]
     stacked = [[SelectedArray(each)] for each in _as_stack(claim, picked)] if claim.notation != "annotation" else []
-    if claim.notation == "comment" and claim.target == "the returned value" and not claim.each:
-        # `return y, state  # (b, t)`: who gives a state back beside the result may tell of that alone.
-        stacked += [leaves[:1]] if _begins_with_array(picked) else []
     within = picked.children if isinstance(picked, TreeValue) and picked.kind == "tuple" else ()
     if within and (claim.each or any(isinstance(each, TreeValue) for each in within)):
         # `logits, metrics = f(x)  # (b, t)` leaves out a dict of metrics, or a loss.
@@ -136,15 +133,6 @@ def select_described(claim: Claim, value: Value) -> list[list[SelectedArray]]:
     if stacked and not any(leaf.value.shape for leaf in leaves):
         return stacked  # a list of numbers that `jnp.asarray` takes
     return [leaves, *stacked]
-
-
-def _begins_with_array(value: Value) -> bool:
-    return (
-        isinstance(value, TreeValue)
-        and value.kind == "tuple"
-        and len(value.children) > 1
-        and isinstance(value.children[0], ArrayValue)
-    )
 
 
 def _as_stack(claim: Claim, value: Value) -> Iterator[ArrayValue]:

@@ -22,7 +22,7 @@ def wrong(x: Float[Array, "b t"]):
     return y.sum(0)
 
 def several(x: Float[Array, "b t"]):
-    # returns: (b,), and the rest
+    # returns: (b,), and the rest  ~tentative
     y = x * 2
     return y.sum(1), y
 
