@@ -28,6 +28,9 @@ DRAWS_VECTORS: Final = "makes vectors of keys and numbers"
 SEVERAL: Final = "several"
 """The value of a record that stands for a stack of them, of which nobody says whether it is one."""
 
+NO_LAYER: Final = "None, in place of a layer"
+"""The value of what a constructor takes that is a layer or None, as what stands around it needs it."""
+
 NUMBER: Final = "a number"
 """The rank of what code only computes with, if it is made a number. An array of no axes may be for anything else."""
 

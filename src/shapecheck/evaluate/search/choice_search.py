@@ -20,6 +20,7 @@ from shapecheck.evaluate.inputs.trials.choices import (
     OTHERWISE,
     Choices,
     Options,
+    is_absence_key,
     is_dtype_key,
     is_length_key,
     is_likeness_key,
@@ -217,8 +218,8 @@ def _changed_trials(step: _Step) -> Iterator[Trial]:
     if is_of_index and len(integers) > 1:
         yield dataclasses.replace(step.trial, choices=(*step.trial.choices, *integers))
     for key in step.options.named_in(step.message, step.arrays):
-        is_tried = key not in chosen and not is_length_key(key) and not is_stack_key(key)
-        others = step.options.others[key] if is_tried else ()
+        is_left = is_length_key(key) or is_stack_key(key) or is_absence_key(key)
+        others = step.options.others[key] if key not in chosen and not is_left else ()
         for option in (each for each in others if each != AS_FILE_MAKES):
             yield dataclasses.replace(step.trial, choices=(*step.trial.choices, (key, option)))
     alike: dict[tuple[frozenset[str], str], list[tuple[str, str]]] = {}

@@ -33,6 +33,7 @@ from shapecheck.evaluate.search.suggest_ties import (
     meets_product,
     rounds_down,
 )
+from shapecheck.model.assumption import NO_LAYER
 from shapecheck.worker.messages.plans import EntryPlan
 
 _EMPTY = re.compile(r"(?<![\w.])0(?![\w.])")
@@ -96,7 +97,7 @@ class CodeErrors:
         ):
             return False
         sizes = other.bound_call.integers if other.bound_call is not None else {}
-        for outcome in first.failed[:1]:
+        for outcome in () if _lacks_layer(first.failed[0]) else first.failed[:1]:
             for left, right in compared_integers(outcome):
                 if (
                     left in sizes
@@ -126,7 +127,7 @@ class CodeErrors:
             return None
         if failed[0].blames_dtypes() or _may_blame_callable(failed[0]) or rounds_down(failed):
             return None
-        if self._counts_otherwise(failed[0]) or _indexes_by_made(failed[0]):
+        if self._counts_otherwise(failed[0]) or _indexes_by_made(failed[0]) or _lacks_layer(failed[0]):
             return None
         if not self._is_one_place(failed) or not failed[0].place[0]:
             return None
@@ -497,6 +498,15 @@ def _indexes_by_made(outcome: TrialOutcome) -> bool:
     return (
         found is not None and outcome.bound_call is not None and int(found[1]) in outcome.bound_call.integers.values()
     )
+
+
+def _lacks_layer(outcome: TrialOutcome) -> bool:
+    """Whether two integers of a constructor do not fit that was given no layer which may be there to bring them apart.
+
+    A residual block without a `downsample` is for as many channels as it gives.
+    """
+    made = outcome.bound_call.assumptions if outcome.bound_call is not None else ()
+    return any(each.value == NO_LAYER for each in made) and any(compared_integers(outcome))
 
 
 def _of_even_sizes(found: SearchResult) -> SearchResult:

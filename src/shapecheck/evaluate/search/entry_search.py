@@ -294,7 +294,12 @@ class EntrySearch:
         if lengths := self._further.other_lengths(first):
             shown = (*map(with_usual_length, shown), *lengths)
         settled = self._further.as_settled(first) if self._follower.meets_numbers(first) else ()
-        if made := (*self._further.as_file_makes(first), *self._further.as_decorated(first), *settled):
+        if made := (
+            *self._further.as_file_makes(first),
+            *self._further.left_out(first),
+            *self._further.as_decorated(first),
+            *settled,
+        ):
             shown = tuple(map(as_another_guess, (*shown, *made)))
         return SearchResult(ok=self._in_doubt(first, shown))
 

@@ -17,12 +17,14 @@ from shapecheck.evaluate.inputs.synthesis.synthesise_values import INVENTIONS, C
 from shapecheck.evaluate.inputs.trials.choices import (
     AS_DECORATED,
     AS_FILE_MAKES,
+    LEFT_OUT,
     LENGTH,
     OTHER_LENGTHS,
     OTHER_SIZE,
     Choices,
     as_assumption,
     default_key,
+    is_absence_key,
     is_length_key,
     is_rank_key,
 )
@@ -191,6 +193,22 @@ class FurtherRuns:
                 else None
             )
         return (*found.ok, *([again] if again is not None and again.ok else []))
+
+    def left_out(self, first: TrialOutcome) -> tuple[TrialOutcome, ...]:
+        """The runs with None in place of arrays of any shape, as annotations admit: what holds then is not false."""
+        options = first.bound_call.options.others if first.bound_call is not None else {}
+        absent = tuple((key, LEFT_OUT) for key in options if is_absence_key(key))
+        if not absent or not self._accuses or self._attempts.is_exhausted():
+            return ()
+        kept = tuple(
+            each for each in first.trial.choices if f"{each[0].rpartition(' ')[0]} absence" not in dict(absent)
+        )
+        start = dataclasses.replace(first.trial, choices=(*kept, *absent), variant=0, substitution=INDEPENDENT)
+        with self._attempts.apart(_AS_MADE, _AS_MADE_SECONDS):
+            try:
+                return self._sizes.first_runs(start).ok
+            except CannotSynthesiseError:
+                return ()
 
     def as_decorated(self, first: TrialOutcome) -> tuple[TrialOutcome, ...]:
         """The run of a function as `vmap` decorates it, with what its callers give: its claims may be of that."""

@@ -64,7 +64,7 @@ def proposals(outcome: TrialOutcome) -> list[tuple[str, str]]:
     numbers = {name: text for text, name in free.items()}
     # First the two sizes that stand in one place of the two shapes: a long message has too many pairs.
     pairs.sort(key=lambda tie: frozenset((numbers.get(tie[0], ""), numbers.get(tie[1], tie[1]))) not in opposite)
-    likely = [*_parts(failure.message, free), *_common_factors(failure.message, free, known)]
+    likely = [*_parts(failure.message, free), *_sides(failure.message, free, known), *_common_factors(failure.message, free, known)]
     return list(dict.fromkeys([*likely, *pairs]))[:_MOST]
 
 
@@ -149,6 +149,16 @@ def _parts(message: str, free: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         wanted, rest = divmod(math.prod(map(int, other)), known) if known else (0, 0)  # of no heads there are none
         if not rest and wanted > 1:
             yield free[named[0]], str(wanted)
+
+
+def _sides(message: str, free: Mapping[str, str], known: Sequence[int]) -> Iterator[tuple[str, str]]:
+    """The size of the model that two free axes may both have, where they are reshaped to one of `size*size` items."""
+    if not message.startswith(RESHAPE):
+        return
+    for side, other in itertools.permutations([[str(size) for size in axes] for axes in _left_over(message)]):
+        named = [free[size] for size in side if size in free]
+        roots = [root for number in map(int, other) if (root := math.isqrt(number)) in known and root**2 == number]
+        yield from ((name, str(root)) for root in roots for name in named if len(named) > 1)
 
 
 def _common_factors(message: str, free: Mapping[str, str], known: Sequence[int]) -> Iterator[tuple[str, str]]:

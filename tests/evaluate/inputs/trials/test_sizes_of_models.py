@@ -144,6 +144,21 @@ class Coder(eqx.Module):
         return image.reshape(-1) @ self.weight ~SC301
 ''',
     # the patches of an image are as many as there are places for, where it has the size that the model is made for
+    # Both sides of an image are as long as the model is made for, which takes `size*size` pixels of it.
+    "sides.py": """
+class Pixels(eqx.Module):
+    norm: eqx.nn.LayerNorm
+    image_size: int = eqx.field(static=True)
+
+    def __init__(self, channels: int, image_size: int):
+        self.norm, self.image_size = eqx.nn.LayerNorm(channels), image_size
+
+    def __call__(self, x):
+        # x: [batch, height, width, channels]
+        b, c = x.shape[0], x.shape[-1]
+        x = x.reshape(b, self.image_size * self.image_size, c)
+        return jax.vmap(jax.vmap(self.norm))(x)  # [batch, pixels, channels]
+""",
     "folded.py": """
 class Patches(eqx.Module):
     image_size: int

@@ -16,6 +16,7 @@ _COUNTS = _word_set("n num number nb no of max min total size dim dims len lengt
 _SHORTEST_PREFIX = 3  # `seq` of `sequence`; shorter ones begin too many words
 # One-letter names that nearly always mean one word.
 _NUMBERS = (("n",), ("num",), ("number",))
+_HOW_MANY = _word_set("n num number nb no")
 _LETTERS = {"b": "ba", "t": "ti", "c": "ch"}
 
 _SEQUENCE = _word_set(
@@ -91,6 +92,14 @@ def are_spelled_alike(dim: str, integer: str) -> bool:
     )
 
 
+def count_the_same(dim: str, integer: str) -> bool:
+    """Whether an integer says in two words how many there are of what a dim has the name: `n_nodes`, `num_nodes`."""
+    counted, *rest = words(integer) or ("",)
+    named = words(dim)
+    things = named[1:] if len(named) > 1 and named[0] in _HOW_MANY else named
+    return counted in _HOW_MANY and bool(rest) and tuple(rest) == things
+
+
 def is_of_moment(name: str) -> bool:
     """Whether a name is one of several for what changes: `k_next`, `prev_len`."""
     return not _MOMENTS.isdisjoint(words(name))
@@ -132,6 +141,11 @@ def are_height_and_width(name: str, other: str) -> bool:
     """Whether two names are those of the two sides of an image: `h` and `w`, `rows` and `x`."""
     sides = [set(words(each)) for each in (name, other)]
     return any(one & _ALONG[0] and two & _ALONG[1] for one, two in (sides, sides[::-1]))
+
+
+def is_side(name: str) -> bool:
+    """Whether a name is that of the one side of an image, or of the other: `height`, `num_columns`."""
+    return any(word in side for word in words(name) for side in _ALONG)
 
 
 def are_different_things(dim: str, integer: str) -> bool:

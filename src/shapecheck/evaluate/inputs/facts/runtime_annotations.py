@@ -301,6 +301,11 @@ def holds_plain_array(annotation: object) -> bool:
     return is_plain_array(annotation)
 
 
+def may_be_none(annotation: object) -> bool:
+    """Whether an annotation admits None, or an array of which it says no shape."""
+    return type(None) in typing.get_args(annotation) and holds_plain_array(annotation)
+
+
 def admits_integer(annotation: object) -> bool:
     """Whether an integer is among what an annotation admits."""
     return annotation is int or int in typing.get_args(annotation)

@@ -40,6 +40,7 @@ from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     is_array_type,
     is_callable,
     leaves_open,
+    may_be_none,
     signature_of,
 )
 from shapecheck.evaluate.inputs.facts.signature_facts import written_specs
@@ -174,6 +175,9 @@ class ArgumentSources:
             made = self.recognised.as_settings(function, name, annotation)
             if made is not MISSING:
                 return made
+        is_open_array = isinstance(described, BodyShape) and not is_key and may_be_none(annotation)
+        if is_open_array and self._values.is_none(name):
+            return None
         made = self._as_described(function, name, annotation, described)
         if made is not MISSING:
             return made

@@ -12,6 +12,7 @@ from typing import Final
 
 from shapecheck.evaluate.inputs.facts.body_shapes import NO_SHAPES, BodyShape
 from shapecheck.evaluate.inputs.facts.known_numbers import counts_turns, ends_slices, exponents, repeats_items
+from shapecheck.evaluate.inputs.facts.namesakes import count_the_same
 from shapecheck.evaluate.inputs.facts.random_keys import names_new_keys
 from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     MISSING,
@@ -286,9 +287,11 @@ class Synthesis:
         named_else = _described_axes(function, parameters, described)
         # The arrays of an instance inside of another have names that are no names of the call.
         inner = _annotated_names(function, parameters) if self.instances.is_building else frozenset()
+        taken = {each.name for each in parameters}
         for parameter in parameters:
             name = parameter.name
             dims = [dim for dim in (name, named_else.get(name, "")) if dim in self.assignment.free or dim in inner]
+            dims = dims or [dim for dim in self.assignment.free if dim not in taken and count_the_same(dim, name)]
             if not dims:
                 continue
             kind = self.sources.type_of(function, parameter)

@@ -48,7 +48,14 @@ from shapecheck.evaluate.inputs.trials.abstract_call import (
 from shapecheck.evaluate.inputs.trials.choices import NO_OPTIONS, ArgumentChoices, Keys, Options, axes_text
 from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED, SizeAssignment
 from shapecheck.evaluate.own_errors import Trace
-from shapecheck.model.assumption import DRAWS_VECTORS, KEEPS_NO_AXIS, MADE_FUNCTION, NUMBER, AssumptionKind
+from shapecheck.model.assumption import (
+    DRAWS_VECTORS,
+    KEEPS_NO_AXIS,
+    MADE_FUNCTION,
+    NO_LAYER,
+    NUMBER,
+    AssumptionKind,
+)
 from shapecheck.shapes import parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
@@ -60,6 +67,7 @@ _STAND_INS = (
     (DRAWS_VECTORS, draw_samples),
 )
 _ITEMS = 3  # of an iterator that is made up
+_PLAIN = (int, float, bool, str, type(None))
 _LIKE = -1  # no number of axes, but those that follow from arguments
 _MOST_ROWS = 2  # dims that an array may have as many rows as
 INVENTIONS = len(_STAND_INS)
@@ -338,8 +346,12 @@ class ValueSynthesis:
 
     def _union(self, members: Sequence[object], name: str) -> object:
         if any(is_plain_array(m) for m in members):
+            if type(None) in members and not name_hints.is_key(name, self.beside) and self.is_none(name):
+                return None
             return self.key(MISSING, name) if name_hints.is_key(name, self.beside) else self._plain_array(members, name)
         if type(None) in members and not any(is_array_type(m) for m in members):
+            if self.integers.constructs and not all(member in _PLAIN for member in members):
+                self.invent("value", name, NO_LAYER)
             return None
         problem: CannotSynthesiseError | None = None
         members = sorted(members, key=preference)
@@ -352,6 +364,10 @@ class ValueSynthesis:
             except CannotSynthesiseError as error:
                 problem = problem or error
         raise problem or CannotSynthesiseError(f"`{name}` is an empty union")
+
+    def is_none(self, name: str) -> bool:
+        """Whether None is chosen for an argument that is an array of any shape or None."""
+        return self.choices.is_none(self.place(name))
 
     def _plain_array(self, members: Sequence[object], name: str) -> object:
         """An array that nothing describes: a number where that may stand for it, else one of a guessed rank.

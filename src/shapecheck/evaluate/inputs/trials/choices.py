@@ -20,6 +20,7 @@ Choices = tuple[tuple[str, str], ...]
 """Arguments, by place and kind, and what was chosen for each: `("self.logits value", "given")`."""
 
 GIVEN: Final = "given"
+LEFT_OUT: Final = "None"
 AS_MADE: Final = "as the model makes it"
 AS_FILE_MAKES: Final = "as the file makes it"
 AS_ELSEWHERE: Final = "as elsewhere in the file"
@@ -35,8 +36,10 @@ OTHER_LENGTHS: Final = (1, 3)
 """How long a sequence is that is made up, and how long it may as well be."""
 DTYPES: Final[Mapping[str, str]] = {"float32": "Float", "int32": "Int", "bool": "Bool"}
 _MOST_AXES = 4
+_WRITTEN = ("value", "absence", "shape", "text", "default", "sizes")
 _STACK = " stack"
 _LIKENESS = " likeness"
+_ABSENCE = " absence"
 _WORD = re.compile(r"[^\W\d]\w*")
 _NUMBER = re.compile(r"\d+")
 
@@ -136,6 +139,10 @@ class ArgumentChoices:
         """Whether an argument that may be left out is given."""
         return self._choose(f"{place} value", "left out", (GIVEN,)) == GIVEN
 
+    def is_none(self, place: str) -> bool:
+        """Whether an argument is None, of which nothing says more than that it is that or an array."""
+        return self._choose(f"{place}{_ABSENCE}", GIVEN, (LEFT_OUT,)) == LEFT_OUT
+
     def axes(self, place: str, usual: int, least: int = 0, *, scalar: bool = False) -> int | None:
         """The number of axes chosen for an array that needs so many at `least`; None leaves it at the usual one.
 
@@ -201,6 +208,11 @@ def multiple_key(name: str) -> str:
 def is_value_key(key: str) -> bool:
     """Whether it is the key of the choice whether an argument that may be left out is given."""
     return key.endswith(" value")
+
+
+def is_absence_key(key: str) -> bool:
+    """Whether it is the key of the choice whether an argument is None that has to be given."""
+    return key.endswith(_ABSENCE)
 
 
 def is_stack_key(key: str) -> bool:
@@ -269,7 +281,7 @@ def as_assumption(key: str, choice: str, *, is_needed: bool) -> Assumption:
     if what == "multiple":
         return Assumption("value", place, f"{A_MULTIPLE} {choice}", "written")
     kinds: Mapping[str, AssumptionKind] = {"rank": "rank", "dtype": "dtype", "integer": "size"}
-    is_written = is_needed or choice == AS_FILE_MAKES or what in ("value", "shape", "text", "default", "sizes")
+    is_written = is_needed or choice == AS_FILE_MAKES or what in _WRITTEN
     axes = choice.split()
     if what == "shape" and len(axes) > 1 and set(axes) == {axis_name(name := place.rpartition(".")[2], 0)}:
         return Assumption("tie", axis_name(name, 1), axes[0], "alias")  # nobody says that it is square

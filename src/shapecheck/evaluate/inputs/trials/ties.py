@@ -205,9 +205,10 @@ class CallSignature:
         return one in of_records - own and other in own - of_records
 
     def names_both(self, first: str, second: str) -> bool:
-        """Whether the claims of this scope use both names, or names that go for them."""
+        """Whether the claims of this scope use both names, or two names that go for them."""
         used = {name for names in self._all() for name in names}
-        return all(any(are_namesakes(name, each) for name in used) for each in (first, second)) and first != second
+        one, other = ({name for name in used if are_namesakes(name, each)} for each in (first, second))
+        return bool(one and other) and len(one | other) > 1 and first != second
 
     def annotates_both(self, first: str, second: str) -> bool:
         """Whether the annotations of one scope use both names, so that they mean two dims."""

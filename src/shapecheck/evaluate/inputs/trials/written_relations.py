@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from weakref import WeakKeyDictionary
 
 from shapecheck.evaluate.inputs.facts.defining_source import defining_source
-from shapecheck.evaluate.inputs.facts.namesakes import is_extent
+from shapecheck.evaluate.inputs.facts.namesakes import is_extent, is_side
 from shapecheck.evaluate.inputs.facts.source_reads import note_module_read
 from shapecheck.evaluate.inputs.trials.size_assignment import UnknownSizeError, evaluate
 from shapecheck.shapes import Dim, NamedDim, SpecError, SymbolicDim, is_variadic, parse_spec
@@ -23,6 +23,7 @@ _SPACED = rf"[ \t]?{OPERATOR}[ \t]?"
 _AXIS = re.compile(rf"(?<![\w.\])])(?:[A-Za-z_]\w*{_SPACED}|\d+[ \t]?\*[ \t]?){TERM}(?:{_SPACED}{TERM})*")
 _QUOTIENT = re.compile(r"(?<![\w.\])])[A-Za-z_]\w*\s*//\s*[A-Za-z_]\w*")
 _OF_SELF = re.compile(r"(?<![\w.\])*/])self\.[A-Za-z_]\w*(?:\s*\*\s*self\.[A-Za-z_]\w*)+(?![\w.\[(])")
+_SQUARE = re.compile(r"([^\W\d]\w*)(?:\*\1|\*\*2)")
 _NAME = re.compile(r"[^\W\d]\w*")
 _MOST = 200  # of one file
 
@@ -37,7 +38,9 @@ class WrittenRelation:
         self.name, self.text, self.of_model, self._dim = name, text, of_model, dim
 
     def may_be_of(self, name: str) -> bool:
-        """Whether it may be what an axis of this name comes to."""
+        """Whether it may be what an axis of this name comes to: an image's height is no size times itself."""
+        if not self.name and is_side(name) and _SQUARE.fullmatch(self.text):
+            return False
         return (
             self.name in ("", name) and name not in _NAME.findall(self.text) and not (self.of_model and is_extent(name))
         )
