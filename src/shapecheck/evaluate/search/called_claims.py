@@ -8,7 +8,7 @@ has there: an axis of another argument, or an integer. Where it says `(2,)`, the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from shapecheck.evaluate.inputs.trials.ties import Tie
 from shapecheck.evaluate.inputs.trials.trial import TrialOutcome
@@ -21,6 +21,7 @@ from shapecheck.shapes import (
     NamedDim,
     SymbolicDim,
     evaluate,
+    is_variadic,
     parse_spec,
     print_spec,
     rename_names,
@@ -146,6 +147,20 @@ def _shapes(call: Call, claimed: ClaimedShapes) -> Iterator[tuple[str, ...]]:
 def _axes(call: Call, claimed: ClaimedShapes) -> Iterator[_Axis]:
     for each in call.observations:
         said = claimed.get((call.path, each.site))
-        dims = parse_spec(said.spec).dims if said is not None else ()
-        if isinstance(each.value, ArrayValue) and len(each.value.shape) == len(dims):
-            yield from ((each.site, dim, size) for dim, size in zip(dims, each.value.shape, strict=True))
+        if said is not None and isinstance(each.value, ArrayValue):
+            shape = each.value.shape
+            yield from ((each.site, dim, size) for dim, size in _pairs(parse_spec(said.spec).dims, shape))
+
+
+def _pairs(dims: Sequence[Dim], shape: Sequence[str]) -> list[tuple[Dim, str]]:
+    """Each dim beside the size of its axis, what stands behind `...` from the end; none if there are not as many."""
+    behind = next((number for number, dim in enumerate(dims) if is_variadic(dim)), None)
+    if behind is None:
+        return [*zip(dims, shape, strict=True)] if len(dims) == len(shape) else []
+    ahead = len(dims) - behind - 1
+    if len(shape) < behind + ahead:
+        return []
+    return [
+        *zip(dims[:behind], shape[:behind], strict=True),
+        *zip(dims[behind + 1 :], shape[len(shape) - ahead :], strict=True),
+    ]

@@ -64,7 +64,8 @@ def proposals(outcome: TrialOutcome) -> list[tuple[str, str]]:
     numbers = {name: text for text, name in free.items()}
     # First the two sizes that stand in one place of the two shapes: a long message has too many pairs.
     pairs.sort(key=lambda tie: frozenset((numbers.get(tie[0], ""), numbers.get(tie[1], tie[1]))) not in opposite)
-    likely = [*_parts(failure.message, free), *_sides(failure.message, free, known), *_common_factors(failure.message, free, known)]
+    likely = [*_parts(failure.message, free), *_sides(failure.message, free, known)]
+    likely += _common_factors(failure.message, free, known)
     return list(dict.fromkeys([*likely, *pairs]))[:_MOST]
 
 
