@@ -27,6 +27,8 @@ _RESHAPING = re.compile(
     r"T|all|any|argmax|argmin|diagonal|dot|expand_dims|flatten|matmul|max|mean|min|moveaxis|mT|pad|prod|ravel|rearrange|"
     r"reduce|repeat|reshape|rollaxis|squeeze|std|sum|swapaxes|take|tile|trace|transpose|var"
 )
+# "Select the operators based on indices: shape (n, d)" tells of what is selected.
+_USES = r"\b(?:based\s+on|according\s+to|using|via|from|by)\s+(?:the\s+)?[`'\"]*{label}[`'\"]*\s*:"
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -55,6 +57,8 @@ class CommentLabels:
             return None  # `x: (a) -> (b)` and `x (a) -> (b)` tell what becomes of x
         if any(re.search(rf"""(['"]){re.escape(label)}\1\s*:""", comment.text) for label in segment.labels):
             return None  # `'k': (b, t)` is an entry, and no variable
+        if re.search(_USES.format(label=re.escape(segment.labels[-1])), comment.text, re.IGNORECASE):
+            return None
         found = [self._variable(comment, label, segment, placed, targets) for label in segment.labels]
         visible = [target for target in found if target is not None]
         return visible if len(visible) == len(found) else None

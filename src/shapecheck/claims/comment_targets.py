@@ -124,8 +124,8 @@ class CommentTarget:
     """What a shape beside it describes.
 
     `places` are its readings, the most natural first; `elements` are those of a tuple target, one by one, where the
-    value is unpacked, and of one that is nested its own. `scope` is whose bindings count; `unsure` says that the place
-    itself is a guess.
+    value is unpacked, and of one that is nested its own; `meant` is the place of the one element that a single shape
+    may be of alone. `scope` is whose bindings count; `unsure` says that the place itself is a guess.
     """
 
     scope: int
@@ -133,6 +133,7 @@ class CommentTarget:
     places: tuple[SiteKey, ...]
     statement: PlacedStatement
     elements: tuple[CommentTarget, ...] = ()
+    meant: tuple[SiteKey, ...] = ()
     unsure: bool = False
     part: ast.expr | None = None  # where it is only a part of the statement
 
@@ -316,7 +317,10 @@ class CommentTargets:
                 )
             return None
         if isinstance(node, ast.Assign):
-            return self._value(placed, node.value, node.targets[-1])
+            assigned = self._value(placed, node.value, node.targets[-1])
+            if assigned is None:
+                return None
+            return replace(assigned, meant=tuple(self._beside_carried(placed, node)))
         if isinstance(node, ast.AnnAssign):
             return self._value(placed, node.value, node.target) if node.value is not None else None
         if isinstance(node, ast.AugAssign):
@@ -325,7 +329,7 @@ class CommentTargets:
             returned = self._value(placed, node.value, None) if node.value is not None else None
             if returned is None:
                 return None
-            return replace(returned, name="the returned value", places=(*returned.places, *self._beside_state(placed)))
+            return replace(returned, name="the returned value", meant=tuple(self._beside_others(placed)))
         if isinstance(node, ast.Expr):
             return self._expression_statement(placed, node.value)
         if isinstance(node, ast.Assert):
@@ -343,14 +347,34 @@ class CommentTargets:
             return None if left is None else replace(left, unsure=not node.orelse)
         return None
 
-    def _beside_state(self, placed: PlacedStatement) -> Iterator[SiteKey]:
-        """The result of `return y, new_state`: what is handed on beside it has a shape of its own."""
+    def _beside_others(self, placed: PlacedStatement) -> Iterator[SiteKey]:
+        """The one result of `return y, new_state` or `return x, x[:, 0]` that is meant behind it.
+
+        What is handed on beside it has a shape of its own, and so have variables beside what is computed there.
+        """
         value = getattr(placed.node, "value", None)
-        if not isinstance(value, ast.Tuple) or len(value.elts) == 1 or is_no_array(value.elts[0]):
+        if not isinstance(value, ast.Tuple) or len(value.elts) == 1:
             return
-        if all(_HANDED_ON.search(dotted_name(each) or "") for each in value.elts[1:]):
+        computed = [each for each in value.elts if dotted_name(each) is None]
+        meant = computed[0] if len(computed) == 1 else value.elts[0]
+        others = [each for each in value.elts if each is not meant]
+        if is_no_array(meant) or isinstance(meant, ast.Starred | ast.Constant):
+            return
+        if computed == [meant] or all(_HANDED_ON.search(dotted_name(each) or "") for each in others):
             scope = self.tables.function_scope(placed.scope)
-            yield value_place(scope, value.elts[0], self._describe_expression(value.elts[0]), placed.loop)
+            yield value_place(scope, meant, self._describe_expression(meant), placed.loop)
+
+    def _beside_carried(self, placed: PlacedStatement, node: ast.Assign) -> Iterator[SiteKey]:
+        """The one variable of `x, steps = scan(f, x, rows)` that is new: the others go into the call and come back."""
+        target, call = node.targets[-1], node.value
+        if not isinstance(target, ast.Tuple) or not isinstance(call, ast.Call):
+            return
+        given = {dotted_name(each) for each in (*call.args, *(keyword.value for keyword in call.keywords))}
+        new = [each for each in target.elts if dotted_name(each) not in given]
+        name = dotted_name(new[0]) if len(new) == 1 < len(target.elts) else None
+        if name is not None:
+            scope = self.tables.function_scope(placed.scope)
+            yield name_place(scope, name, placed.node, "after", placed.loop)
 
     def taken_anew(self, placed: PlacedStatement) -> CommentTarget | None:
         """The variable that a statement computes anew of itself, as it is before: `x` of `x = f(x)`."""

@@ -46,6 +46,8 @@ _OR_IN_NEXT_SENTENCE = re.compile(r"[\s`'\".,;]*\(?(?:Or\b|Alternatively\b|or\s+
 _ENTRY = re.compile(
     r"(?:^|[\n,;{(]|[-*+]\s)\s*[`'\"]*([A-Za-z_]\w*)[`'\"]*\s*(?:\((?:[^()\n]|\([^()\n]*\))*\)\s*)?:\s[^:\n]*$"
 )
+# A line of its own for each case: `Shape: (n,) for one`, and below it `Shape: (n, k) for several`.
+_SHAPE_LINE = re.compile(r"(?:^|\n)[ \t]*(?:[-*+]\s+)?[`*]*shapes?[`*]*\s*:[\s`]*$", re.IGNORECASE)
 _EXPLAINS = re.compile(r"[`'\"\s]*[,:;]?\s*(?:where|with|whose|(?:in|of) which)\b", re.IGNORECASE)
 _ELEMENTS = re.compile(r"\(\s*`*[A-Za-z_]\w*`*\s*(?:,\s*`*[A-Za-z_]\w*`*\s*)+\)")
 _AND = re.compile(r"\band\b", re.IGNORECASE)
@@ -465,6 +467,8 @@ def _listed_results(text: str, segment: Segment) -> Iterator[DescribedShape]:
 def _part(text: str, segment: Segment, offset: int, elements: Sequence[str]) -> str:
     """What the text since the shape before calls the part of a value that a segment speaks of."""
     before = text[: segment.shapes[0].start - offset]
+    if _SHAPE_LINE.search(before):
+        return ""
     label = segment.labels[-1] if segment.labels else ""
     if (
         label
@@ -517,7 +521,8 @@ def shapes_of_value(
     if any(segment.arrow or (len(segment.shapes) > 1 and not segment.alternatives) for segment in segments):
         return
     for later in segments[1:]:
-        if not _OR_BEFORE.search(text[: marker_start(text, later)]):
+        is_case = _SHAPE_LINE.search(text[: later.shapes[0].start]) is not None
+        if not is_case and not _OR_BEFORE.search(text[: marker_start(text, later)]):
             return
     sentence_start, sentence_end = sentence_at(text, segments[0].shapes[0].start)
     before = _LEFT_OUT.sub("", _AS_GIVEN.sub("", text[sentence_start : segments[0].shapes[0].start]))

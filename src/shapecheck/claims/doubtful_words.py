@@ -10,6 +10,7 @@ from shapecheck.claims.axis_words import words
 _OF_ANOTHER = (
     r"broadcast\w*|e\.g|for example|for instance|such as|same shape|like|callable|functions?(?!\w*,)|callback|maps"
     r"|mapping from|takes|taking|accepts|index(?:es|ing)?|indices into|into|compatible|suffix|prefix"
+    r"|(?:number|count) of (?:dimensions|axes|dims)"
     r"|leading|trailing|at least|excluding|except|depend\w*|either|vmap\w*|batched|before|initiali[sz]\w*"
 )
 # What becomes of it, or what it was.

@@ -101,6 +101,7 @@ class DraftedClaims:
                     yield from self._claim(comment, draft, shapes[0], element)
         elif len(shapes) == 1 and target.places:
             each = bool(target.elements) or segment.each
+            target = replace(target, places=(*target.places, *target.meant))
             yield from self._claim(comment, draft, shapes[0], target, select=draft.select, each=each)
         elif len(shapes) == 1:  # the variables of a `for` or a `with`
             for element in target.elements if segment.each else ():

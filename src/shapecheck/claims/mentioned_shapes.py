@@ -48,6 +48,11 @@ _MAKES = re.compile(
 _TO = re.compile(r"\b(?:in)?to\s+(?:(?:the|an?)\s+)?(?:[\w-]+\s+){0,3}$")
 # "Rearranges images (n, c, h, w) into a grid in a single image (c, h, w)" makes one, whatever it is called.
 _INTO_ONE = re.compile(r"\binto\s+(?:[\w-]+\s+){0,6}$", re.IGNORECASE)
+# "Returns a heatmap (h, w)" makes another one than is taken, and so it says in French.
+_GIVES_ONE = re.compile(
+    r"\b(?:returns?|yields?|gives?|outputs?|produces?|computes?|retourne|renvoie)\s+(?:(?:an?|une?)\s+)?$",
+    re.IGNORECASE,
+)
 # "Evaluate the field at the times `t` of shape (b,)": that is there before anything is made.
 _GIVEN = re.compile(r"\b(?:at|given|using|under|by|for)\s+(?:(?:the|an?|some)\s+)?(?:[a-z-]+\s+){0,2}[`'\"*]*$")
 # "Ensure that points have shape (n, 3)": then they have it afterwards, and who calls may give others.
@@ -81,7 +86,8 @@ def named_shapes(text: str, names: Container[str], known: Container[str]) -> Ite
         )
         if directly is not None:
             before = text[: directly.start("names")]
-            if _INTO_ONE.search(before) or (directly["names"] in named and _TO.search(before)):
+            makes_one = _INTO_ONE.search(before) or _GIVES_ONE.search(before)
+            if makes_one or (directly["names"] in named and _TO.search(before)):
                 continue
         if directly is not None and not any(each in names or _IS_CLASS.match(each) for each in segment.names):
             subjects = _NAME.findall(_AND.sub(",", directly["names"]))

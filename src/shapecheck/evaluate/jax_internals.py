@@ -415,7 +415,7 @@ def _is_plain_signature(signature: Any) -> bool:
 def _is_simple(value: object) -> bool:
     """Whether a static argument can call nothing of the user's, and is no size that is only a symbol."""
     if isinstance(value, type):
-        return value.__module__.partition(".")[0] in _TYPES_FROM
+        return str(value.__module__).partition(".")[0] in _TYPES_FROM
     if isinstance(value, (tuple, list, frozenset)):
         return all(map(_is_simple, value))
     return isinstance(value, _SIMPLE)
@@ -430,7 +430,8 @@ def _is_plain_tree(tree: Any) -> bool:
 
 
 def _is_sized(aval: Any) -> bool:
-    return type(aval).__module__.startswith(_PRIVATE) and all(type(size) is int for size in getattr(aval, "shape", "?"))
+    sizes = getattr(aval, "shape", "?")
+    return str(type(aval).__module__).startswith(_PRIVATE) and all(type(size) is int for size in sizes)
 
 
 def has_computed() -> bool:

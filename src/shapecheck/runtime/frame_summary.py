@@ -112,7 +112,7 @@ def _optimizer_states(value: Any) -> Iterator[str]:
     if type(value) in (tuple, list):
         for each in value:
             yield from _optimizer_states(each)
-    elif type(value).__module__.partition(".")[0] == _OPTIMIZERS and jax.tree_util.tree_leaves(value):
+    elif str(type(value).__module__).partition(".")[0] == _OPTIMIZERS and jax.tree_util.tree_leaves(value):
         yield type(value).__name__
 
 

@@ -31,6 +31,7 @@ from shapecheck.verdicts.unify import ballot, natural_site, vague_names, vote
 
 _MOST_READINGS = 32
 _AGREEING = 2  # other fields whose comments must agree on a name
+_VALUE_UNSEEN = "the value at which it stands was not seen, and what is set in front of it is another"
 
 Shape = tuple[Size, ...]
 
@@ -191,7 +192,8 @@ class CommentJudge:
             if outcome is None:
                 self.outcomes.good.add(index)
             elif isinstance(outcome, Mismatch):
-                doubt = self.doubts.of_claim(claim, observation, outcome, turn)
+                doubt = _VALUE_UNSEEN if self._stands_in_front(primary, claim.sites[0]) else ""
+                doubt = doubt or self.doubts.of_claim(claim, observation, outcome, turn)
                 if turn is not None and observation is not turns[-1][1] and self._holds(claim, *turns[-1]):
                     doubt = doubt or "it holds after the last turn of its loop, and not in all turns"
                 if doubt:
@@ -200,6 +202,11 @@ class CommentJudge:
                     self.outcomes.bad.setdefault(index, outcome)
             else:
                 self.outcomes.unknown[index] = outcome
+
+    def _stands_in_front(self, site: int, natural: int) -> bool:
+        """Whether what was seen is set in front of what a claim stands at, which was not seen: the code ended there."""
+        one, other = (self.reader.module.sites[each].position for each in (site, natural))
+        return one is not None and other is not None and one.end_line < other.line
 
     def _holds(self, claim: Claim, turn: Turn | None, observation: Observation) -> bool:
         return self._judge_readings(claim, observation, turn) is None

@@ -132,7 +132,11 @@ class StandIn:
         def initialise(self: object, *args: object, **kwargs: object) -> None:
             """A function, of which module bodies may set the docstring."""
 
+        def take_keywords(cls: type, **kwargs: object) -> None:
+            """`class Builder(base, skip_registration=True)`."""
+
         body: dict[str, object] = {"__new__": refuse, "__init__": initialise}
+        body["__init_subclass__"] = classmethod(take_keywords)
         return (type(self._name.rpartition(".")[2], (), body),)
 
     def _error(self) -> AbsentPackageError:

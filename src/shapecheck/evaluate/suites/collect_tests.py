@@ -291,7 +291,7 @@ def _error_of(report: pytest.CollectReport) -> Exception | None:
 
 def _raised_first(error: BaseException) -> Exception | None:
     """What a file raised on import, of which pytest's own error tells."""
-    cause = error.__cause__ if type(error).__module__.partition(".")[0] == "_pytest" else None
+    cause = error.__cause__ if str(type(error).__module__).partition(".")[0] == "_pytest" else None
     first = cause or error
     return first if isinstance(first, Exception) else None
 

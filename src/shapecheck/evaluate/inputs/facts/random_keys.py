@@ -30,7 +30,7 @@ def admits_key(annotation: object) -> bool:
 def names_new_keys(function: object) -> bool:
     """Whether the module of a function has jaxtyping's `Key`: then its keys are of the new kind."""
     found = vars(sys.modules.get(str(getattr(function, "__module__", "")), object)).get("Key")
-    return isinstance(found, type) and found.__module__.partition(".")[0] == "jaxtyping"
+    return isinstance(found, type) and str(found.__module__).partition(".")[0] == "jaxtyping"
 
 
 def key_types(annotation: object) -> tuple[ArrayType | None, ArrayType | None]:

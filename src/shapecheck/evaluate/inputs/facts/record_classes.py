@@ -40,7 +40,7 @@ def _records_of(module: ModuleType, home: str) -> list[type]:
     records = {
         id(each): each
         for each in list(vars(module).values())
-        if isinstance(each, type) and each.__module__.partition(".")[0] == home and _is_record(each)
+        if isinstance(each, type) and str(each.__module__).partition(".")[0] == home and _is_record(each)
     }
     return list(records.values())
 

@@ -338,7 +338,7 @@ def is_dtype_class(annotation: object) -> type[float] | type[int] | None:
     """Of jaxtyping's `Float` alone, without a shape, the Python numbers that it is for; None of anything else."""
     if not isinstance(annotation, type) or not hasattr(annotation, "dtypes") or hasattr(annotation, "dim_str"):
         return None
-    if annotation.__module__.partition(".")[0] != "jaxtyping":
+    if str(annotation.__module__).partition(".")[0] != "jaxtyping":
         return None
     return int if annotation.__name__.startswith(("Int", "UInt")) else float
 

@@ -324,7 +324,7 @@ def part_sizes(specs: Iterable[str], holder: object) -> dict[str, int]:
     names = free_names(specs)
     found: dict[str, set[int]] = {}
     for path, module in modules_in(holder, "", model_classes()) if names else ():
-        if path and type(module).__module__.partition(".")[0] not in known_packages():
+        if path and str(type(module).__module__).partition(".")[0] not in known_packages():
             for name, value in integers_of(module).items():
                 found.setdefault(name, set()).add(value)
     return {name: next(iter(found[name])) for name in names if len(found.get(name, ())) == 1}

@@ -70,6 +70,7 @@ from shapecheck.model.claim import ANY_ARRAY
 from shapecheck.shapes import SpecError
 from shapecheck.worker.messages.plans import ParameterSpec
 
+_HOLDING: Final = (dict, collections.abc.Mapping, list, collections.abc.Sequence)
 _PLAIN_TYPES: Final[Mapping[str, type]] = {each.__name__: each for each in (bool, float, int, str)}  # of docstrings
 _LAYERS = 3  # widths of a sequence of layers that is made up: two layers
 _LEAST_SIZE = 2  # smaller integers are places of axes, or switches
@@ -299,6 +300,9 @@ class ArgumentSources:
             return arrange_parts(name, {(None,): self.described.array(MISSING, name, described)})
         if not described.leaves or holds_plain_array(annotation):
             return self.described.array(annotation, name, described)
+        if typing.get_origin(annotation) in _HOLDING:  # "dict of metrics, each of shape (batch, steps)"
+            with contextlib.suppress(CannotSynthesiseError), self._values.alike(described):
+                return self._values.value(annotation, name)
         if not is_untyped and annotation is not tuple:
             return MISSING
         parts = unpacked_parts(function, name)

@@ -66,6 +66,7 @@ _STAND_INS = (
     (KEEPS_NO_AXIS, total),
     (DRAWS_VECTORS, draw_samples),
 )
+_ENTRIES = ("a", "b", "c")
 _ITEMS = 3  # of an iterator that is made up
 _PLAIN = (int, float, bool, str, type(None))
 _LIKE = -1  # no number of axes, but those that follow from arguments
@@ -162,7 +163,9 @@ class ValueSynthesis:
         if origin in (collections.abc.Iterator, collections.abc.Generator) and arguments:
             return LazyCall(iter, [[self.value(arguments[0], name) for _ in range(_ITEMS)]], {})
         if origin in (dict, collections.abc.Mapping) and len(arguments) == 2 and arguments[0] is str:
-            return {"a": self.value(arguments[1], name)}
+            keys = _ENTRIES[: self.choices.length(self.place(name)) if self._may_be_stacked(arguments[1], name) else 1]
+            self.lengths.add(len(keys))
+            return {key: self.value(arguments[1], name) for key in keys}
         if (entries := typed_dict_entries(annotation)) is not None:
             return self._entries(annotation, entries)
         if annotation is dict or origin in (dict, collections.abc.Mapping):
@@ -508,8 +511,20 @@ class ValueSynthesis:
             values = [self._text(name), *(self._text(f"{name}[{number}]") for number in range(1, length))]
         else:
             values = [self.value(element, name) for _ in range(length)]
+            if not self._may_be_stacked(element, name) and _holds_integers(element) and not self.integers.constructs:
+                self.invent("sizes", name, "any")  # as many as the edges of a graph have nodes
         self.lengths.add(len(values))
         return values if origin is list else tuple(values)
+
+    def _may_be_stacked(self, element: object, name: str) -> bool:
+        """Whether items are instances, of whose arrays a call may make one: then any axis may be as long as the items.
+
+        The entries of a dict of arrays have names, and those of a list of them sizes of their own.
+        """
+        if not isinstance(element, type) or not dataclasses.is_dataclass(element) or self.integers.constructs:
+            return False
+        self.invent("sizes", name, "any")
+        return True
 
     def key(self, annotation: object, name: str) -> object:
         """A random key, or several, as the annotation says; of its kind if it says that."""
@@ -528,6 +543,11 @@ class _TypeMeant:
 
     annotation: object
     around: Mapping[object, _TypeMeant]
+
+
+def _holds_integers(annotation: object) -> bool:
+    """Whether it is a type of tuples or lists of integers."""
+    return typing.get_origin(annotation) in (tuple, list) and int in typing.get_args(annotation)
 
 
 def _may_be_made(given: object) -> typing.TypeGuard[type]:
