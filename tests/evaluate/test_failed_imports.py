@@ -38,6 +38,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from typing import Protocol
+
 from guarded import HAS_NOWHERE
 
 logger = nowhere.get_logger(__name__)
@@ -63,6 +65,14 @@ def needs_constant(x: Float[Array, "n"]) -> Float[Array, "n"]:  ~unreached
 @nowhere.kernel
 def kernel(x: Float[Array, "n"]) -> Float[Array, "n"]:  ~unreached
     return x
+
+
+class Builder(nowhere.data.Builder, skip_registration=True):
+    version: str = "1"
+
+
+class Described(nn.Module, Protocol):
+    def __call__(self, x: Float[Array, "n"]) -> Float[Array, "n"]: ...  ~unreached
 
 
 class Net(eqx.Module, nn.Module):

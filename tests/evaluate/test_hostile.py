@@ -78,6 +78,8 @@ HARMLESS = {
     "no_streams": "import sys\nsys.stdout = sys.stderr = sys.stdin = None\n",
     "forks": "import os\nif os.fork() == 0: pass\n",
     "says_its_class": "class Odd:\n    @property\n    def __class__(self): raise SystemExit(7)\nodd = [Odd()]\n",
+    "no_module": "import typing\nclass Odd(typing.NamedTuple):\n    w: float\nOdd.__module__ = None\n"
+    "def of_record(p, x):\n    y = p.w * x + p.b  # (n,) ~unreached\n    return y\n",
     "no_arguments": "import sys\nsys.argv = None\n",
     # As torch does: its own function passes on what it does not know.
     "library_looks": "exec(compile('import inspect\\nbefore = inspect.getfile\\ndef find(o): return before(o)\\n"

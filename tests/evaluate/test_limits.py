@@ -48,3 +48,29 @@ def test_an_alarm_while_garbage_is_collected_is_neither_printed_nor_lost(capsys:
         Held()
         time.sleep(20)
     assert "ignored" not in capsys.readouterr().err
+
+
+def test_code_that_leaves_no_memory_is_named_and_the_rest_judged(check_folder) -> None:
+    """Where the memory ends is in our own code as well as in the user's: then it is no bug of ours."""
+    source = '''
+HELD = []
+
+def hungry(x):
+    """x: array of shape (n, d)."""
+    for size in (1 << 20, 1 << 10, 1):
+        try:
+            while True:
+                HELD.append(bytearray(size))
+        except MemoryError:
+            pass
+    return x  # (n, d)
+
+def fine(x):
+    """x: array of shape (n, d)."""
+    return x.T  # (n, d)  ~SC201
+'''
+    folder = check_folder({"hungry.py": source}, "memory = 1.5\n")
+    assert not folder.report.bugs
+    case = folder.cases["hungry.py"]
+    assert [code for _, code in case.actual] == ["SC304", "unreached", "unreached", "SC201"], case.details
+    assert "memory" in next(each.reason for each in folder.report.unreached)

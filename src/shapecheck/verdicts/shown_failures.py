@@ -43,6 +43,8 @@ def doubt(module: Module, key: ClaimKey, mismatch: Mismatch, shown: ShownFailure
         return OTHER_INTEGERS.format(size=unused)
     if _follows_made_integers(spec, shown):
         return MADE_INTEGER
+    if _binds_one_of_made(shown):
+        return MADE_UP
     if all(_says_more(module, claim, each, m) for each, m in shown):
         return SAYS_MORE
     if _is_in_other_words(module, key, shown):
@@ -71,6 +73,19 @@ def _follows_made_integers(spec: Spec, shown: ShownFailures) -> bool:
             return False
         sizes.append(size)
     return len(set(sizes)) > 1
+
+
+def _binds_one_of_made(shown: ShownFailures) -> bool:
+    """Whether a comment binds a name to 1, beside an array of which nobody says how many axes it has, or how long.
+
+    Of a `scale` that is made up as a vector, `(d, n)` beside `x[None, :] * scale` shows a d of 1.
+    """
+
+    def is_made(each: EvaluationView, mismatch: Mismatch) -> bool:
+        of_one = any(bound.size == "1" and bound.source.startswith("comment") for bound in mismatch.bound)
+        return of_one and any(a.kind in ("sizes", "rank") and a.provenance == "invented" for a in each.assumptions)
+
+    return all(mismatch.reason == "dim" and is_made(each, mismatch) for each, mismatch in shown)
 
 
 def are_alike(mismatch: Mismatch, other: Mismatch) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from typing import Protocol, get_origin
 
 from shapecheck.evaluate.own_errors import RefusalError
 
@@ -123,7 +124,12 @@ class StandIn:
         return False
 
     def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
-        """A plain base class in its place: so it goes with any metaclass. No instance can be made of what has it."""
+        """A plain base class in its place: so it goes with any metaclass. No instance can be made of what has it.
+
+        None beside `Protocol`, which takes no other bases, and of which no instance is made either.
+        """
+        if any(each is Protocol or get_origin(each) is Protocol for each in bases):
+            return ()
         error = self._error
 
         def refuse(cls: type, *args: object, **kwargs: object) -> object:

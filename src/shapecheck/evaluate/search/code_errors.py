@@ -195,9 +195,10 @@ class CodeErrors:
         return bool(variadics) and all(each.startswith("*") for each in variadics)
 
     def _is_of_nothing(self, outcome: TrialOutcome) -> bool:
-        """Whether an empty array of an instance does not fit."""
-        has_instance = not self._call_spec.relations or outcome.has_made_values()
-        return has_instance and outcome.failure is not None and bool(_HOLDS_NOTHING.search(outcome.failure.message))
+        """Whether an empty array does not fit that is of an instance, or what a made-up integer leaves of another."""
+        is_made = not self._call_spec.relations or outcome.has_made_values()
+        is_made |= outcome.bound_call is not None and bool(outcome.bound_call.integers)
+        return is_made and outcome.failure is not None and bool(_HOLDS_NOTHING.search(outcome.failure.message))
 
     def _is_next_to_open(self, outcome: TrialOutcome) -> bool:
         """Whether an axis that does not fit is one more or less than one of any size: `vector[1:]` of `vector: "_n"`.

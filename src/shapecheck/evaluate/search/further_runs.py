@@ -49,6 +49,7 @@ _OTHER_RANKS, _OTHER_RANKS_SECONDS = 24, 1.0  # attempts and seconds for another
 _OTHER_DEFAULTS, _OTHER_DEFAULTS_SECONDS = 24, 1.0
 _WITH_VALUES, _WITH_VALUES_SECONDS = 6, 2.0
 _DECIDED, _DECIDED_SECONDS = 24, 2.0
+_OTHER_LENGTHS, _OTHER_LENGTHS_SECONDS = 24, 1.0
 _AS_MADE, _AS_MADE_SECONDS = 40, 1.5
 _MOST_RANKS = 2  # of one array that are tried
 _MOST_BUILT = 2  # sizes of a model's values, the last ones first
@@ -242,9 +243,17 @@ class FurtherRuns:
             return ()
         choices = (tuple((key, str(length)) for key in keys) for length in OTHER_LENGTHS)
         trials = (dataclasses.replace(first.trial, choices=(*first.trial.choices, *each)) for each in choices)
-        runs = [None if self._attempts.is_exhausted() else self._attempts.run_if_possible(each) for each in trials]
+        runs = [None if self._attempts.is_exhausted() else self._with_length(each) for each in trials]
         found = (_without_further_items(each) for each in runs if each is not None and each.ok)
         return tuple(dataclasses.replace(each, other_guess=True) for each in found)
+
+    def _with_length(self, trial: Trial) -> TrialOutcome | None:
+        """A run with sequences of another length, to which names may be tied anew that had to be as long as them."""
+        found = self._attempts.run_if_possible(trial)
+        if found is None or found.ok or not trial.substitution.ties:
+            return found
+        with self._attempts.apart(_OTHER_LENGTHS, _OTHER_LENGTHS_SECONDS):
+            return next(iter(self._sizes.first_runs(dataclasses.replace(trial, substitution=INDEPENDENT)).ok), found)
 
     def named_elsewhere(self, seen: Sequence[TrialOutcome]) -> tuple[TrialOutcome, ...]:
         """Free names that the class or the code gives a size after all: what holds with that size is not false.

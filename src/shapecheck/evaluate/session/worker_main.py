@@ -17,6 +17,7 @@ from shapecheck.evaluate.session.standard_streams import keep_pipes
 from shapecheck.worker.messages.protocol import (
     Answer,
     Bug,
+    DamageNotice,
     ForkReadiness,
     Request,
     Send,
@@ -32,6 +33,8 @@ from shapecheck.worker.messages.wire import dump, load
 
 if TYPE_CHECKING:
     from shapecheck.evaluate.session.worker_session import WorkerSession
+
+_OUT_OF_MEMORY = "left no memory to go on with (--memory sets the limit)"
 
 
 def main(imported: WorkerSession | None = None) -> None:
@@ -66,12 +69,17 @@ def main(imported: WorkerSession | None = None) -> None:
                         _fork_on_request(session, call.request.socket)
                     continue
                 send(Answer(reply=_guarded_reply(session, call)))
+            except MemoryError:  # the user's code has left none, wherever that shows
+                end_with(DamageNotice(reason=_OUT_OF_MEMORY))
             except Exception:
                 end_with_bug()
 
     def end_with_bug() -> None:
+        end_with(Bug(text=_traceback(), ends=True))
+
+    def end_with(message: WorkerMessage) -> None:
         try:
-            send(Bug(text=_traceback(), ends=True))  # the parent shows it, and starts another worker
+            send(message)  # the parent shows it, and starts another worker
         finally:
             os._exit(1)
 

@@ -66,7 +66,7 @@ _STAND_INS = (
     (KEEPS_NO_AXIS, total),
     (DRAWS_VECTORS, draw_samples),
 )
-_ENTRIES = ("a", "b", "c")
+_ENTRIES = ("a", "b", "c", "d", "e")
 _ITEMS = 3  # of an iterator that is made up
 _PLAIN = (int, float, bool, str, type(None))
 _LIKE = -1  # no number of axes, but those that follow from arguments
@@ -163,7 +163,9 @@ class ValueSynthesis:
         if origin in (collections.abc.Iterator, collections.abc.Generator) and arguments:
             return LazyCall(iter, [[self.value(arguments[0], name) for _ in range(_ITEMS)]], {})
         if origin in (dict, collections.abc.Mapping) and len(arguments) == 2 and arguments[0] is str:
-            keys = _ENTRIES[: self.choices.length(self.place(name)) if self._may_be_stacked(arguments[1], name) else 1]
+            # Of several instances a call may make one array; the entries of a dict of arrays have names.
+            is_of_instances = isinstance(arguments[1], type) and dataclasses.is_dataclass(arguments[1])
+            keys = _ENTRIES[: self.choices.length(self.place(name)) if is_of_instances else 1]
             self.lengths.add(len(keys))
             return {key: self.value(arguments[1], name) for key in keys}
         if (entries := typed_dict_entries(annotation)) is not None:
@@ -511,20 +513,10 @@ class ValueSynthesis:
             values = [self._text(name), *(self._text(f"{name}[{number}]") for number in range(1, length))]
         else:
             values = [self.value(element, name) for _ in range(length)]
-            if not self._may_be_stacked(element, name) and _holds_integers(element) and not self.integers.constructs:
+            if _holds_integers(element) and not self.integers.constructs:
                 self.invent("sizes", name, "any")  # as many as the edges of a graph have nodes
         self.lengths.add(len(values))
         return values if origin is list else tuple(values)
-
-    def _may_be_stacked(self, element: object, name: str) -> bool:
-        """Whether items are instances, of whose arrays a call may make one: then any axis may be as long as the items.
-
-        The entries of a dict of arrays have names, and those of a list of them sizes of their own.
-        """
-        if not isinstance(element, type) or not dataclasses.is_dataclass(element) or self.integers.constructs:
-            return False
-        self.invent("sizes", name, "any")
-        return True
 
     def key(self, annotation: object, name: str) -> object:
         """A random key, or several, as the annotation says; of its kind if it says that."""

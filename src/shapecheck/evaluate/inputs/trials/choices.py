@@ -32,7 +32,7 @@ OWN_SIZES: Final = ("each instance and call sizes", "its own sizes")
 AS_DECORATED: Final = ("the call value", AS_MAPPED)
 """The choice that a function is called as `vmap` decorates it, with what its callers give."""
 LENGTH: Final = 2
-OTHER_LENGTHS: Final = (1, 3)
+OTHER_LENGTHS: Final = (1, 5)
 """How long a sequence is that is made up, and how long it may as well be."""
 DTYPES: Final[Mapping[str, str]] = {"float32": "Float", "int32": "Int", "bool": "Bool"}
 _MOST_AXES = 4

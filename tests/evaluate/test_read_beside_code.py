@@ -1,0 +1,199 @@
+"""What a text means beside its code: the one of several results, a case, a value that comes of another one."""
+
+from __future__ import annotations
+
+import pytest
+
+HEAD = """
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+"""
+
+CASES = {
+    # One shape behind a variable and what is computed beside it is of the latter, or of both.
+    "computed.py": '''
+def first(x):
+    """x: array of shape (B, T, F)."""
+    return x, x[:, 0]  # (B, F)
+
+def wrong(x):
+    """x: array of shape (B, T, F)."""
+    return x, x[:, 0]  # (B, T)  ~SC201
+
+def both(x, y):
+    """
+    Args:
+        x: array of shape (B, T, F).
+        y: array of shape (B, F).
+    """
+    return x, y  # (B, T, F)  ~SC201
+''',
+    # What goes into a scan and comes back goes on; its rows are new.
+    "carried.py": '''
+def scanned(x):
+    """x: array of shape (B, T, F)."""
+    x, rows = jax.lax.scan(lambda c, i: (c, c[:, 0]), x, jnp.arange(7))  # (7, B, F)
+    return rows
+
+def wrong(x):
+    """x: array of shape (B, T, F)."""
+    x, rows = jax.lax.scan(lambda c, i: (c, c[:, 0]), x, jnp.arange(7))  # (B, 7, F)  ~SC201
+    return rows
+''',
+    # A line for each case.
+    "lines.py": '''
+def predicted(infections):
+    """
+    Parameters
+    ----------
+    infections
+        Infections from the process.
+        Shape: (n_days,) for aggregate
+        Shape: (n_days, n_parts) for parts
+    """
+    if infections.ndim == 1:
+        return infections * 2
+    return infections * 3
+
+def wrong(infections):
+    """
+    Parameters
+    ----------
+    infections
+        Infections from the process.
+        Shape: (n_days,) for aggregate
+        Shape: (n_days, n_parts) for parts
+
+    Returns
+    -------
+    Array of shape (n_days, 3).  ~SC207
+    """
+    return infections * 2
+''',
+    # What is selected by indices has a shape of its own.
+    "based_on.py": '''
+def selected(basis, n: int):
+    b, d, _ = basis.shape
+    indices = jnp.stack(jnp.meshgrid(*[jnp.arange(b)] * n, indexing="ij"), axis=-1).reshape(-1, n)  # shape (b^n, n)
+    # Select the operators based on indices: shape (b^n, n, d, d)  ~unreached
+    return basis[indices]
+
+if __name__ == "__main__":
+    selected(jnp.ones((4, 2, 2)), 2)
+''',
+    # A word in front of `returns` is no parameter, and the number of an array's axes is no array.
+    "returned.py": '''
+def peaks(heatmap):
+    """heatmap : (H,W,1), without batch.
+
+    Returns a heatmap (H,W) of the peaks alone.
+    """
+    return heatmap[:, :, 0]
+
+def expanded(x, ndim):
+    """Expand.
+
+    Args:
+        x: shape (batch,).
+        ndim: number of dimensions for an array of shape (batch, ...).
+    """
+    return jnp.expand_dims(x, axis=tuple(range(1, ndim)))
+
+if __name__ == "__main__":
+    peaks(jnp.ones((4, 5, 1)))
+    expanded(jnp.ones(3), 3)
+''',
+    "each.py": '''
+def flat(metrics: dict[str, jnp.ndarray]) -> dict[str, jnp.ndarray]:
+    """Flatten.
+
+    Args:
+        metrics: dict of metrics, each value of shape (batch, num_steps).
+
+    Returns:
+        metrics: dict of metrics, each value of shape (batch, ).
+    """
+    return {f"{k}_{i}": v[..., i] for k, v in metrics.items() for i in range(v.shape[-1])}
+
+def kept(metrics: dict[str, jnp.ndarray]) -> dict[str, jnp.ndarray]:
+    """Keep.
+
+    Args:
+        metrics: dict of metrics, each value of shape (batch, num_steps).
+
+    Returns:
+        metrics: dict of metrics, each value of shape (batch, ).  ~SC207
+    """
+    return {k: v * 2 for k, v in metrics.items()}
+''',
+    # A size of one that comes of an array which nobody describes is none of the code's.
+    "broadcast.py": '''
+def gain(p_raw, covariance):
+    precon = p_raw[None, :, None] * covariance  # shape (d,n,n)
+    row = precon[:, 1, :]  # shape (d,n)
+    s = jnp.einsum("dn,dn->d", row, row)  # shape (d,)
+    cross = covariance @ row[..., None]  # shape (d,n,1)
+    return cross / s[..., None, None]  # shape (d,n,1)  ~unreached
+''',
+    # Numbers that say which node an edge has are as many as nobody knows.
+    "edges.py": '''
+class Graph(eqx.Module):
+    features: Float[Array, "n d"]
+    incidence: Float[Array, "n m"]
+
+def graph(edges: list[tuple[int, ...]], features: Float[Array, "n d"] | None = None) -> Graph:
+    number = max(v for e in edges for v in e) + 1
+    incidence = jnp.zeros((number, len(edges)))
+    return Graph(jnp.ones((number, 1)) if features is None else features, incidence)
+''',
+    # There are as many views as cameras.
+    "cameras.py": '''
+class Camera(eqx.Module):
+    place: Float[Array, "3"]
+
+class Cameras:
+    def __init__(self, cameras: dict[str, Camera]):
+        self.cameras = cameras
+
+    @property
+    def places(self) -> Float[Array, "V 3"]:
+        return jnp.stack([each.place for each in self.cameras.values()])
+
+def error(cameras: Cameras, seen: Float[Array, "V n 3"]) -> Float[Array, "V n"]:
+    return jnp.linalg.norm(cameras.places[:, None] - seen, axis=-1)
+
+''',
+    # What an integer that is made up leaves of an array may be nothing.
+    "padded.py": '''
+def above(signal: Float[Array, "n"], kernel: Float[Array, "w"], pad: int) -> Bool[Array, "m"]:  # ~unreached
+    return signal[pad:-pad] > jnp.correlate(signal, kernel, mode="valid")  # ~SC302
+''',
+    # Where the code ends in front of a value, what stands in front of that shows nothing.
+    "raised.py": '''
+def raises(x):
+    raise RuntimeError("as it is")  # ~SC302
+
+def test_raises():
+    x = jnp.ones((1, 3, 3))
+    n = x.shape[-1]
+    # (batch, n, n)  ~unreached
+    a = x * 2
+    # (batch, n)  ~unreached
+    b = raises(a)
+    return b
+''',
+}
+
+
+@pytest.fixture(scope="module")
+def folder(check_folder):
+    return check_folder({name: HEAD + text for name, text in CASES.items()})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_a_text_means(folder, name: str) -> None:
+    case = folder.cases[name]
+    assert case.actual == case.expected
