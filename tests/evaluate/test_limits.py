@@ -1,4 +1,4 @@
-"""Limits of time: of the clock, or of the processor, so that a busy machine does not change what a check shows."""
+"""Limits of time, so that a busy machine does not change what a check shows, and of memory."""
 
 from __future__ import annotations
 

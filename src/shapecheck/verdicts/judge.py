@@ -22,6 +22,7 @@ from shapecheck.model import (
 from shapecheck.model.assumption import DRAWS_VECTORS, NO_AXES, OF_A_MOCK, ON_PATH, is_of_stacks, without_varied
 from shapecheck.shapes import parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
+from shapecheck.verdicts.called_apart import called_apart, without_lone_errors
 from shapecheck.verdicts.claim_outcome import Mismatch, size_at_fault
 from shapecheck.verdicts.evaluation_results import MADE_UP, ClaimKey, Result, evaluate
 from shapecheck.verdicts.evidence import (
@@ -100,10 +101,13 @@ def judge(modules: Mapping[str, Module], runs: Iterable[Sequence[Evaluation]]) -
     Within an entry a claim is false only if it fails in every evaluation that saw it: other sizes, or numbers in
     place of symbols, may show that it holds after all. Over entries one failure is enough.
     """
-    verdicts = Verdicts()
+    verdicts, runs = Verdicts(), list(runs)
+    apart = called_apart(modules, runs)
     for evaluations in runs:
+        counting = without_lone_errors(modules, evaluations, apart)
+        verdicts.explained += () if counting else evaluations
         try:
-            _entry(modules, evaluations, verdicts)
+            _entry(modules, counting, verdicts)
         except Exception:  # a bug of ours: it is shown with its traceback, and takes nothing from other entries
             verdicts.bugs.append(traceback.format_exc())
             verdicts.unknown.update((key, BUG) for key in _claims_of(modules, evaluations) - verdicts.good)

@@ -334,6 +334,16 @@ class Scaled(eqx.Module):
 def scaled(x: Float[Array, "*batch d"], w: Array) -> Float[Array, "..."]:
     return x[:, None] * w[None]
 """,
+    # A variadic dim in front of features counts, also where it ends an array that may be left out.
+    "counted.py": """
+def weighed(
+    seen: Float[Array, "V *pts 2"], rows: Float[Array, "V 3"], weights: Float[Array, "V *pts"] | None = None
+) -> Float[Array, "*pts V 3"]:
+    valid = jnp.isfinite(seen).all(axis=-1)
+    a = jnp.moveaxis(seen[..., :1] * jnp.ones(3), 0, -2) * rows
+    a = jnp.where(valid[..., None], a, 0.0)  ~SC305
+    return a if weights is None else a * jnp.moveaxis(weights, 0, -1)[..., None]
+""",
 }
 
 

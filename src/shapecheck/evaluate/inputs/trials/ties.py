@@ -131,9 +131,14 @@ class CallSignature:
         return len(leading) > 1 and any(len(each) > 1 for each in leading)
 
     def has_variadic_features(self) -> bool:
-        """Whether a variadic dim ends some array, and its name does not say that it counts things as `*batch` does."""
-        ends = (dims[-1] for dims in (parse_spec(array.spec).dims for array in self.arrays) if dims)
-        return any(is_variadic(dim) and not is_extent(getattr(dim, "name", "")) for dim in ends)
+        """Whether a variadic dim ends some array, and neither its name says that it counts things, as `*batch` does.
+
+        Nor another array, which has features of its own behind it: `*pts` of `(V, *pts, 2)` counts points.
+        """
+        every = [dims for array in self.arrays if (dims := parse_spec(array.spec).dims)]
+        counting = {getattr(dim, "name", "") for dims in every for dim in dims[:-1] if is_variadic(dim)} - {""}
+        names = [getattr(dims[-1], "name", "") for dims in every if is_variadic(dims[-1])]
+        return any(name not in counting and not is_extent(name) for name in names)
 
     def has_inner_variadics(self) -> bool:
         """Whether a variadic dim stands behind another dim of some array: `channels *spatial`."""
