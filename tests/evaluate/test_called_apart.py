@@ -10,44 +10,44 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 """
-INTERIOR = '''
+INTERIOR = """
 def smooth(delta: Float[Array, "T d"], metric: Float[Array, "Tin Tin"]) -> Float[Array, "T d"]:
     interior = delta[1:-1]  # [Tin, d]
     return jnp.concatenate([delta[:1], jnp.linalg.solve(metric, interior), delta[-1:]], axis=0)
-'''
+"""
 
 CASES = {
     # Whoever calls it gives a metric of two steps less.
     "called.py": INTERIOR
-    + '''
+    + """
 def metric_of(n: int, reg: float) -> Float[Array, "Tin Tin"]:
     return (1.0 + reg) * jnp.eye(n - 2)
 
 def update(delta: Float[Array, "T d"]) -> Float[Array, "T d"]:
     return smooth(delta, metric_of(delta.shape[0], 0.1))
-''',
+""",
     # Nobody says so.
-    "alone.py": '''
+    "alone.py": """
 def smooth(delta: Float[Array, "T d"], metric: Float[Array, "Tin Tin"]) -> Float[Array, "T d"]:  # ~unreached
     interior = delta[1:-1]  # [Tin, d]  ~SC201
     return jnp.concatenate([delta[:1], jnp.linalg.solve(metric, interior), delta[-1:]], axis=0)  # ~SC301
-''',
+""",
     # A caller with one size for both names does not show that they may differ.
-    "equal.py": '''
+    "equal.py": """
 def weights(q: Float[Array, "q d"], k: Float[Array, "k d"]) -> Float[Array, "q k"]:
     return (q @ k.T) * (k @ q.T)  # ~SC305
 
 def attend(x: Float[Array, "t d"]) -> Float[Array, "t t"]:
     return weights(x, x)
-''',
+""",
     # What is false of the result is false for a caller, too.
-    "false.py": '''
+    "false.py": """
 def late(delta: Float[Array, "T d"], metric: Float[Array, "Tin Tin"]) -> Float[Array, "T d"]:  # ~SC203
     return jnp.linalg.solve(metric, delta[1:-1])
 
 def update(delta: Float[Array, "T d"]) -> Float[Array, "T d"]:  # ~SC203
     return late(delta, jnp.eye(delta.shape[0] - 2))
-''',
+""",
 }
 
 

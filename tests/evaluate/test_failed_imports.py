@@ -38,10 +38,11 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from guarded import HAS_NOWHERE
 
+T = TypeVar("T")
 logger = nowhere.get_logger(__name__)
 METRES = 2 * nowhere.units.metre
 
@@ -67,8 +68,11 @@ def kernel(x: Float[Array, "n"]) -> Float[Array, "n"]:  ~unreached
     return x
 
 
-class Builder(nowhere.data.Builder, skip_registration=True):
+class Builder(nowhere.data.Builder, Generic[T], skip_registration=True):
     version: str = "1"
+
+
+Numbered = Builder[int]
 
 
 class Described(nn.Module, Protocol):
@@ -473,3 +477,18 @@ def test_scripts_that_define_one_flag_are_all_imported(tmp_path: Path) -> None:
     false = [Path(each.path).name for each in report.findings if each.code == "SC203"]
     assert false == ["second.py"], report.findings
     assert report.unreached == ()
+
+
+@pytest.mark.usefixtures("installed_plugins")
+def test_a_hook_of_pytest_that_needs_what_is_absent_is_told(tmp_path: Path) -> None:
+    """No import fails there which could do without it."""
+    (tmp_path / "core.py").write_text('def f(x):\n    """x: array of shape (n,)."""\n    return x * 2  # (n,)\n')
+    tests = tmp_path / "tests"
+    tests.mkdir()
+    (tests / "conftest.py").write_text("import nowhere\n\ndef pytest_addoption(parser):\n    nowhere.add(parser)\n")
+    (tests / "test_core.py").write_text("from core import f\n\ndef test_f():\n    f(1)\n")
+    with contextlib.chdir(tmp_path):
+        report = check([tmp_path], load([tmp_path]))
+    assert not report.bugs
+    assert len(report.verified) == 2
+    assert any("it needs nowhere.add, which is not installed" in each for each in report.tests.problems)

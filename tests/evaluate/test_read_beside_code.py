@@ -74,7 +74,7 @@ def wrong(infections):
     return infections * 2
 ''',
     # What is selected by indices has a shape of its own.
-    "based_on.py": '''
+    "based_on.py": """
 def selected(basis, n: int):
     b, d, _ = basis.shape
     indices = jnp.stack(jnp.meshgrid(*[jnp.arange(b)] * n, indexing="ij"), axis=-1).reshape(-1, n)  # shape (b^n, n)
@@ -83,7 +83,7 @@ def selected(basis, n: int):
 
 if __name__ == "__main__":
     selected(jnp.ones((4, 2, 2)), 2)
-''',
+""",
     # A word in front of `returns` is no parameter, and the number of an array's axes is no array.
     "returned.py": '''
 def peaks(heatmap):
@@ -130,16 +130,16 @@ def kept(metrics: dict[str, jnp.ndarray]) -> dict[str, jnp.ndarray]:
     return {k: v * 2 for k, v in metrics.items()}
 ''',
     # A size of one that comes of an array which nobody describes is none of the code's.
-    "broadcast.py": '''
+    "broadcast.py": """
 def gain(p_raw, covariance):
     precon = p_raw[None, :, None] * covariance  # shape (d,n,n)
     row = precon[:, 1, :]  # shape (d,n)
     s = jnp.einsum("dn,dn->d", row, row)  # shape (d,)
     cross = covariance @ row[..., None]  # shape (d,n,1)
     return cross / s[..., None, None]  # shape (d,n,1)  ~unreached
-''',
+""",
     # Numbers that say which node an edge has are as many as nobody knows.
-    "edges.py": '''
+    "edges.py": """
 class Graph(eqx.Module):
     features: Float[Array, "n d"]
     incidence: Float[Array, "n m"]
@@ -148,9 +148,9 @@ def graph(edges: list[tuple[int, ...]], features: Float[Array, "n d"] | None = N
     number = max(v for e in edges for v in e) + 1
     incidence = jnp.zeros((number, len(edges)))
     return Graph(jnp.ones((number, 1)) if features is None else features, incidence)
-''',
+""",
     # There are as many views as cameras.
-    "cameras.py": '''
+    "cameras.py": """
 class Camera(eqx.Module):
     place: Float[Array, "3"]
 
@@ -165,14 +165,14 @@ class Cameras:
 def error(cameras: Cameras, seen: Float[Array, "V n 3"]) -> Float[Array, "V n"]:
     return jnp.linalg.norm(cameras.places[:, None] - seen, axis=-1)
 
-''',
+""",
     # What an integer that is made up leaves of an array may be nothing.
-    "padded.py": '''
+    "padded.py": """
 def above(signal: Float[Array, "n"], kernel: Float[Array, "w"], pad: int) -> Bool[Array, "m"]:  # ~unreached
     return signal[pad:-pad] > jnp.correlate(signal, kernel, mode="valid")  # ~SC302
-''',
+""",
     # Where the code ends in front of a value, what stands in front of that shows nothing.
-    "raised.py": '''
+    "raised.py": """
 def raises(x):
     raise RuntimeError("as it is")  # ~SC302
 
@@ -184,7 +184,7 @@ def test_raises():
     # (batch, n)  ~unreached
     b = raises(a)
     return b
-''',
+""",
 }
 
 

@@ -46,8 +46,9 @@ def without_lone_errors(
 
 def _is_of_sizes(evaluation: Evaluation) -> bool:
     failure = evaluation.failure
-    is_of_shape = failure is not None and failure.kind == "shape"
-    return is_of_shape and (not failure.requires or " = " in failure.requires)
+    if failure is None or failure.kind != "shape":
+        return False
+    return not failure.requires or " = " in failure.requires
 
 
 def _is_its_own(modules: Mapping[str, Module], evaluation: Evaluation, call: Call) -> bool:

@@ -88,8 +88,9 @@ class FailedImports:
             used = (_names_on(file, line, line), _names_on(file, line, None))
             return any(self._replace_useless(error, file, statements.values(), names) for names in used)
         if line not in statements and (absent := _needed_stand_in(error)):
-            bodies = ((f, n) for f, n, name in _named_frames(error) if name == "<module>" and is_own(f))
-            return self._leave_out(*list(bodies)[-1], absent)
+            # None where it is a hook of a conftest file that needs it: pytest calls that, and no import.
+            bodies = [(f, n) for f, n, name in _named_frames(error) if name == "<module>" and is_own(f)]
+            return bool(bodies) and self._leave_out(*bodies[-1], absent)
         if line not in statements or line in self._lines.get(file, ()):
             return False
         found = {line}

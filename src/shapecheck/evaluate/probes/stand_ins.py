@@ -30,6 +30,13 @@ def named_stand_in(message: str) -> str:
     return message.partition(_STAND_IN)[2].partition(">")[0]
 
 
+class _TakesKeywords:
+    """A class that may be derived from with keywords: `class Builder(base, skip_registration=True)`."""
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__()  # what other bases ask for, as Generic does
+
+
 class StandIn:
     """Stands for `name`, which an absent package has; `why` tells what the matter is with that.
 
@@ -138,12 +145,8 @@ class StandIn:
         def initialise(self: object, *args: object, **kwargs: object) -> None:
             """A function, of which module bodies may set the docstring."""
 
-        def take_keywords(cls: type, **kwargs: object) -> None:
-            """`class Builder(base, skip_registration=True)`."""
-
         body: dict[str, object] = {"__new__": refuse, "__init__": initialise}
-        body["__init_subclass__"] = classmethod(take_keywords)
-        return (type(self._name.rpartition(".")[2], (), body),)
+        return (type(self._name.rpartition(".")[2], (_TakesKeywords,), body),)
 
     def _error(self) -> AbsentPackageError:
         return AbsentPackageError(f"it needs {self._name}, which {self._why}")
