@@ -185,6 +185,22 @@ def test_raises():
     b = raises(a)
     return b
 """,
+    # The n of numbered axes may say how many there are.
+    "numbered.py": '''
+def translation(shift):
+    """shift: array of shape (n,)."""
+    n = shift.shape[0]
+    return jnp.eye(n + 1).at[:n, n].set(shift)  # (n+1, n+1)
+
+def applied(grid):
+    """grid: grid coordinates, of shape (n, d1, ..., dn)."""
+    matrix = translation((jnp.array(grid.shape[1:]) - 1) / 2)  # (n+1, n+1)  ~unreached
+    return matrix
+
+def turned(grid):
+    """grid: grid coordinates, of shape (n, k, 3)."""
+    return grid.transpose(1, 0, 2)  # (n, k, 3)  ~SC201
+''',
 }
 
 

@@ -155,7 +155,7 @@ def _claimed_shapes(module: Module, kinds: Collection[str]) -> Iterator[ClaimedS
         if is_plain and len(claim.sites) == 1 and module.sites[claim.sites[0]].kind in kinds:
             found.setdefault(claim.sites[0], []).append(claim)
     for index, claims in found.items():
-        if len({claim.spec for claim in claims}) == 1 and parse_spec(claims[0].spec).rank() is not None:
+        if len({claim.spec for claim in claims}) == 1:
             place = module.sites[index].position
             lines = {*(claim.span.line for claim in claims), *((place.line,) if place is not None else ())}
             words = [word for line in sorted(lines) for word in _WORD.findall(module.lines[line - 1].partition("#")[0])]

@@ -40,6 +40,9 @@ from shapecheck.verdicts.unify import natural_site
 
 _AGREEING = 2  # other fields whose comments must agree on a name
 _SEVERAL_AXES = re.compile(r"(?:\w+_)?(?:spatial|tensor)(?:_(?:dims|axes|shape))?", re.IGNORECASE)
+_NUMBERED = re.compile(
+    r"\b(?P<axis>[^\W\d_]+)_?[01]\s*,.*?(?:\.\.\.|…).*?,\s*(?P<last>(?P=axis)_?(?P<number>[^\W\d_]))\b"
+)
 _PRODUCT = re.compile(r"\w\)?\s+[x×]\s+\(?\w")
 
 Judge = Callable[[Claim, Observation, Turn | None], Mismatch | str | None]
@@ -86,6 +89,8 @@ class ClaimDoubts:
             return f"the arrays in the {value.type} differ in a size that it has one name for, which each may mean anew"
         if in_fields and mismatch.reason == "dim" and not all(self._is_agreed(claim, name) for name in fresh):
             return "only the comments of other fields bind its names, and they may each speak for themselves"
+        if mismatch.reason == "dim" and (counted := self._counted_axes() & {bound.name for bound in mismatch.bound}):
+            return f"{counted.pop()} may be how many axes there are, or the last of them"
         if mismatch.reason == "rank" and _may_be_product(claim, mismatch.value):
             return "a number may be the product that it writes"
         if mismatch.reason == "dim" and self._is_of_other_data(claim, observation, mismatch):
@@ -224,6 +229,11 @@ class ClaimDoubts:
             for name, found in sizes.items()
         )
         return any(len(different) > 1 for different in sizes.values()) and not mixed_up
+
+    def _counted_axes(self) -> set[str]:
+        """The names that end a row of numbered axes, and their numbers: dn and n of `(n, d1, ..., dn)`."""
+        texts = (claim.text for claim in self.reader.module.claims if claim.scope == self.reader.call.scope)
+        return {name for text in texts for each in _NUMBERED.finditer(text) for name in (each["last"], each["number"])}
 
     def _names_an_array(self, name: str) -> bool:
         """Whether another claim uses the name of an array that stands alone."""

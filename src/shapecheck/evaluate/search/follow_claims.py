@@ -203,7 +203,7 @@ class ClaimFollower:
             for each in call.observations:
                 place = (call.path, each.site)
                 claimed = self._claimed.get(place)
-                if claimed is None:
+                if claimed is None or parse_spec(claimed.spec).rank() is None:
                     is_other = (call.path, call.scope) != self._scope
                     refused = self._parameters.get(place) if is_other else None
                     number = parse_spec(refused.spec).rank() if refused is not None else None

@@ -245,7 +245,11 @@ def _fixed_sizes(seen: RecordedCall, specs: Collection[str]) -> set[int]:
     rest = [v for n, v in seen.arguments.items() if n not in specs and n != "self"]
     leaves = jax.tree_util.tree_leaves([*rest, *_closure_values(seen.function)])
     sizes = {d for leaf in leaves if is_array(leaf) for d in leaf.shape if isinstance(d, int)}
-    sizes |= {leaf for leaf in leaves if isinstance(leaf, int) and not isinstance(leaf, bool)}
+    integers = {leaf for leaf in leaves if isinstance(leaf, int) and not isinstance(leaf, bool)}
+    listed = [each for each in rest if isinstance(each, (list, tuple))]
+    inside = {leaf for leaf in jax.tree_util.tree_leaves(listed) if type(leaf) is int}
+    # As many rows as there are items, or as the largest of them has a place: the nodes that edges speak of.
+    sizes |= integers | {len(each) for each in listed} | {max(inside, default=0) + 1}
     return sizes - {0, 1}
 
 

@@ -538,7 +538,9 @@ class _TypeMeant:
 
 
 def _holds_integers(annotation: object) -> bool:
-    """Whether it is a type of tuples or lists of integers."""
+    """Whether it is a type of tuples or lists of integers, or of either."""
+    if typing.get_origin(annotation) in (Union, types.UnionType):
+        return any(map(_holds_integers, typing.get_args(annotation)))
     return typing.get_origin(annotation) in (tuple, list) and int in typing.get_args(annotation)
 
 
