@@ -149,7 +149,7 @@ def graph(edges: list[tuple[int, ...]], features: Float[Array, "n d"] | None = N
     incidence = jnp.zeros((number, len(edges)))
     return Graph(jnp.ones((number, 1)) if features is None else features, incidence)
 """,
-    # There are as many views as cameras.
+    # There are as many views as cameras, of which one is made up.
     "cameras.py": """
 class Camera(eqx.Module):
     place: Float[Array, "3"]

@@ -66,7 +66,6 @@ _STAND_INS = (
     (KEEPS_NO_AXIS, total),
     (DRAWS_VECTORS, draw_samples),
 )
-_ENTRIES = ("a", "b", "c", "d", "e")
 _ITEMS = 3  # of an iterator that is made up
 _PLAIN = (int, float, bool, str, type(None))
 _LIKE = -1  # no number of axes, but those that follow from arguments
@@ -163,11 +162,9 @@ class ValueSynthesis:
         if origin in (collections.abc.Iterator, collections.abc.Generator) and arguments:
             return LazyCall(iter, [[self.value(arguments[0], name) for _ in range(_ITEMS)]], {})
         if origin in (dict, collections.abc.Mapping) and len(arguments) == 2 and arguments[0] is str:
-            # Of several instances a call may make one array; the entries of a dict of arrays have names.
-            is_of_instances = isinstance(arguments[1], type) and dataclasses.is_dataclass(arguments[1])
-            keys = _ENTRIES[: self.choices.length(self.place(name)) if is_of_instances else 1]
-            self.lengths.add(len(keys))
-            return {key: self.value(arguments[1], name) for key in keys}
+            if isinstance(arguments[1], type) and dataclasses.is_dataclass(arguments[1]):
+                self.invent("sizes", name, "any")  # of several instances a call may make one array, as long as they are
+            return {"a": self.value(arguments[1], name)}
         if (entries := typed_dict_entries(annotation)) is not None:
             return self._entries(annotation, entries)
         if annotation is dict or origin in (dict, collections.abc.Mapping):
