@@ -90,7 +90,7 @@ class ClaimDoubts:
         if in_fields and mismatch.reason == "dim" and not all(self._is_agreed(claim, name) for name in fresh):
             return "only the comments of other fields bind its names, and they may each speak for themselves"
         if mismatch.reason == "dim" and (counted := self._counted_axes() & {bound.name for bound in mismatch.bound}):
-            return f"{counted.pop()} may be how many axes there are, or the last of them"
+            return f"{min(counted)} may be how many axes there are, or the last of them"
         if mismatch.reason == "rank" and _may_be_product(claim, mismatch.value):
             return "a number may be the product that it writes"
         if mismatch.reason == "dim" and self._is_of_other_data(claim, observation, mismatch):

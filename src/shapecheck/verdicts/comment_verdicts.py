@@ -31,7 +31,7 @@ from shapecheck.verdicts.unify import ballot, natural_site, vague_names, vote
 
 _MOST_READINGS = 32
 _AGREEING = 2  # other fields whose comments must agree on a name
-_VALUE_UNSEEN = "the value at which it stands was not seen, and what is set in front of it is another"
+_VALUE_UNSEEN = "the value beside it was not seen, and what is set in front of that is another"
 
 Shape = tuple[Size, ...]
 

@@ -201,10 +201,8 @@ class FurtherRuns:
         absent = tuple((key, LEFT_OUT) for key in options if is_absence_key(key))
         if not absent or not self._accuses or self._attempts.is_exhausted():
             return ()
-        kept = tuple(
-            each for each in first.trial.choices if f"{each[0].rpartition(' ')[0]} absence" not in dict(absent)
-        )
-        start = dataclasses.replace(first.trial, choices=(*kept, *absent), variant=0, substitution=INDEPENDENT)
+        choices = (*first.trial.choices, *absent)
+        start = dataclasses.replace(first.trial, choices=choices, variant=0, substitution=INDEPENDENT)
         with self._attempts.apart(_AS_MADE, _AS_MADE_SECONDS):
             try:
                 return self._sizes.first_runs(start).ok
