@@ -184,16 +184,10 @@ class FurtherRuns:
         choices = (*first.trial.choices, *ways)
         start = dataclasses.replace(first.trial, choices=choices, variant=0, substitution=INDEPENDENT)
         with self._attempts.apart(_AS_MADE, _AS_MADE_SECONDS):
-            try:
-                found = self._sizes.first_runs(start)
-            except CannotSynthesiseError:
-                return ()
-            again = (
-                self._attempts.run_if_possible(dataclasses.replace(found.ok[0].trial, invention=ODD))
-                if found.ok
-                else None
-            )
-        return (*found.ok, *([again] if again is not None and again.ok else []))
+            found = self._going(start)
+            other = dataclasses.replace(found[0].trial, invention=ODD) if found else None
+            again = self._attempts.run_if_possible(other) if other is not None else None
+        return (*found, *([again] if again is not None and again.ok else []))
 
     def left_out(self, first: TrialOutcome) -> tuple[TrialOutcome, ...]:
         """The runs with None in place of arrays of any shape, as annotations admit: what holds then is not false."""
@@ -204,10 +198,14 @@ class FurtherRuns:
         choices = (*first.trial.choices, *absent)
         start = dataclasses.replace(first.trial, choices=choices, variant=0, substitution=INDEPENDENT)
         with self._attempts.apart(_AS_MADE, _AS_MADE_SECONDS):
-            try:
-                return self._sizes.first_runs(start).ok
-            except CannotSynthesiseError:
-                return ()
+            return self._going(start)
+
+    def _going(self, start: Trial) -> tuple[TrialOutcome, ...]:
+        """The runs of a trial that evaluate, with the sizes that it needs; none if its arguments cannot be made."""
+        try:
+            return self._sizes.first_runs(start).ok
+        except CannotSynthesiseError:
+            return ()
 
     def as_decorated(self, first: TrialOutcome) -> tuple[TrialOutcome, ...]:
         """The run of a function as `vmap` decorates it, with what its callers give: its claims may be of that."""
@@ -251,7 +249,7 @@ class FurtherRuns:
         if found is None or found.ok or not trial.substitution.ties:
             return found
         with self._attempts.apart(_OTHER_LENGTHS, _OTHER_LENGTHS_SECONDS):
-            return next(iter(self._sizes.first_runs(dataclasses.replace(trial, substitution=INDEPENDENT)).ok), found)
+            return next(iter(self._going(dataclasses.replace(trial, substitution=INDEPENDENT))), found)
 
     def named_elsewhere(self, seen: Sequence[TrialOutcome]) -> tuple[TrialOutcome, ...]:
         """Free names that the class or the code gives a size after all: what holds with that size is not false.
