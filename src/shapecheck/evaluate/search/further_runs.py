@@ -184,7 +184,7 @@ class FurtherRuns:
         choices = (*first.trial.choices, *ways)
         start = dataclasses.replace(first.trial, choices=choices, variant=0, substitution=INDEPENDENT)
         with self._attempts.apart(_AS_MADE, _AS_MADE_SECONDS):
-            found = self._going(start)
+            found = self._runs_of(start)
             other = dataclasses.replace(found[0].trial, invention=ODD) if found else None
             again = self._attempts.run_if_possible(other) if other is not None else None
         return (*found, *([again] if again is not None and again.ok else []))
@@ -198,9 +198,9 @@ class FurtherRuns:
         choices = (*first.trial.choices, *absent)
         start = dataclasses.replace(first.trial, choices=choices, variant=0, substitution=INDEPENDENT)
         with self._attempts.apart(_AS_MADE, _AS_MADE_SECONDS):
-            return self._going(start)
+            return self._runs_of(start)
 
-    def _going(self, start: Trial) -> tuple[TrialOutcome, ...]:
+    def _runs_of(self, start: Trial) -> tuple[TrialOutcome, ...]:
         """The runs of a trial that evaluate, with the sizes that it needs; none if its arguments cannot be made."""
         try:
             return self._sizes.first_runs(start).ok
@@ -249,7 +249,7 @@ class FurtherRuns:
         if found is None or found.ok or not trial.substitution.ties:
             return found
         with self._attempts.apart(_OTHER_LENGTHS, _OTHER_LENGTHS_SECONDS):
-            return next(iter(self._going(dataclasses.replace(trial, substitution=INDEPENDENT))), found)
+            return next(iter(self._runs_of(dataclasses.replace(trial, substitution=INDEPENDENT))), found)
 
     def named_elsewhere(self, seen: Sequence[TrialOutcome]) -> tuple[TrialOutcome, ...]:
         """Free names that the class or the code gives a size after all: what holds with that size is not false.
