@@ -171,9 +171,9 @@ def _of_one(numbers: _Pair, names: Sequence[_Term]) -> Iterator[str]:
         for part, step in itertools.product(range(2, _LARGEST_FACTOR + 1), (0, 1)):
             if tuple(size // part + step for size in pair) == numbers:
                 yield f"{text}//{part}{_step_text(step)}"
-        for factor, step in itertools.product(range(2, _LARGEST_FACTOR + 1), filter(None, _STEPS)):
+        for factor, step in itertools.product(range(1, _LARGEST_FACTOR + 1), filter(None, _STEPS)):
             if tuple(size * factor + step for size in pair) == numbers:
-                yield f"{factor}*{text}{_step_text(step)}"
+                yield f"{text if factor == 1 else f'{factor}*{text}'}{_step_text(step)}"
 
 
 def _is_sum(numbers: _Pair, first: _Pair, second: _Pair, sign: int, step: int) -> bool:

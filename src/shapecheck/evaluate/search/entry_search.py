@@ -52,12 +52,14 @@ from shapecheck.evaluate.search.further_runs import (
 )
 from shapecheck.evaluate.search.refused_shapes import RefusedShape, find_refused
 from shapecheck.evaluate.search.size_search import SizeSearch, says_division, says_order
+from shapecheck.evaluate.search.solved_sizes import with_solved_sizes
 from shapecheck.model import Assumption, Evaluation
 from shapecheck.model.assumption import A_MULTIPLE, AS_CLAIMED, AT_MOST, NO_AXES
 from shapecheck.worker.messages.plans import EntryPlan
 
 _STACKS, _STACKS_SECONDS = 2, 5.0
 _DOUBTS, _DOUBTS_SECONDS = 30, 2.0
+_SOLVED, _SOLVED_SECONDS = 30, 2.0
 _UNVERIFIED = ("template", "compare")  # what is shown as it is: any sizes that go will do
 
 
@@ -434,6 +436,8 @@ class EntrySearch:
             return ()
         if further.tied and further.requires is not None and _counts_sequence(further.requires, further.tied[0]):
             return further.tied
+        if not further.tied and self._fits_made_sizes(errors[0]):
+            return ()
         is_equality = further.requires is not None and further.requires.value.isidentifier()
         if (not further.tied or is_equality) and self._sizes.follows_others(errors[0]):
             return ()
@@ -444,6 +448,12 @@ class EntrySearch:
             single = set(stacked_records(errors[0]).values())
             errors = tuple(_without_doubt(each, single) for each in errors)
         return (*(outcome.with_requirement(requires) for outcome in errors), *further.tied)
+
+    def _fits_made_sizes(self, error: TrialOutcome) -> bool:
+        """Whether a size that made-up integers come to is what does not fit, and another free size lets it."""
+        with self.attempts.apart(_SOLVED, _SOLVED_SECONDS):
+            runs = with_solved_sizes(error, self.attempts.run_if_possible)
+            return any(each.ok or self._sizes.is_further(each, error) for each in runs)
 
     def _takes_no_stacks(self, outcome: TrialOutcome) -> bool:
         """Whether the code cannot have stacks of the records of a run: then these are one each, as comments say."""

@@ -25,7 +25,8 @@ _QUOTIENT = re.compile(r"([^\W\d]\w*)//?([^\W\d]\w*)")
 _EITHER = re.compile(r"\beither (\d+) or (\d+)")
 _OF_ONE_AXIS = re.compile("Size of label")
 _CONTRACTS = re.compile(r"contracting dimensions|Size of label|core dimension")
-_CHANNELS = re.compile(r"\bbut (\d+) // 1 != (\d+)")  # of a convolution's input, and of its kernel
+# Of a convolution's input and of its kernel, and of what NumPy's signatures name: `(m,m),(m)->(m)`.
+_TWO_SIZES = re.compile(r"\bbut (\d+) // 1 != (\d+)|\binconsistent size for core dimension '\w+': (\d+) vs (\d+)")
 RESHAPE = "cannot reshape array"
 _MOST = 12
 _LARGEST_STEP = 65  # a side of a patch
@@ -434,8 +435,8 @@ def opposite_sizes(message: str) -> list[tuple[str, ...]]:
 
     One fits all others where arrays broadcast, but not where axes are contracted.
     """
-    if (channels := _CHANNELS.search(message)) is not None:
-        return [channels.groups()]
+    if (sizes := _TWO_SIZES.search(message)) is not None:
+        return [tuple(filter(None, sizes.groups()))]
     shapes = [_NUMBER.findall(text)[::-1] for text in _SHAPE.findall(message)[:2]]
     if len(shapes) < 2:  # one shape alone, which is too much for something else
         return []
@@ -522,6 +523,11 @@ def _relations(size: int, free: Mapping[str, str]) -> Iterator[str]:
                 yield forms[size].format(name)
 
 
+def contracts(outcome: TrialOutcome) -> bool:
+    """Whether what does not fit are axes over which two arrays are multiplied."""
+    return outcome.failure is not None and _CONTRACTS.search(outcome.failure.message) is not None
+
+
 def contracts_with_own(tie: Tie, outcome: TrialOutcome, signature: CallSignature) -> bool:
     """Whether the size of a tie is that of an array which the instance holds or the code writes, and multiplies there.
 
@@ -529,7 +535,7 @@ def contracts_with_own(tie: Tie, outcome: TrialOutcome, signature: CallSignature
     rows. Where a claim names that axis, or several arguments have the other one, the code tells the two apart.
     """
     (name, size), failure, bound_call = tie, outcome.failure, outcome.bound_call
-    if failure is None or bound_call is None or not _CONTRACTS.search(failure.message):
+    if failure is None or bound_call is None or not contracts(outcome):
         return False
     if not size.isdigit() or int(size) in bound_call.held.values():
         return False

@@ -1,0 +1,95 @@
+"""Sizes that made-up integers come to: a free size that fits some is no error of the code, a feature that fits none is.
+
+And sizes that follow from others by a step, whatever words JAX has for it.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+HEAD = """
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+"""
+
+CASES = {
+    # Who makes the model gives it as many patches as its image has.
+    "places.py": '''
+import flax.linen as nn
+
+
+class AddPlaces(nn.Module):
+    image_size: int
+    patch_size: int
+
+    @nn.compact
+    def __call__(self, inputs: jax.Array) -> jax.Array:
+        """
+        Args:
+            inputs: of shape (batch, sequence_length + 1, dim)
+        """
+        places = self.param(
+            "places", nn.initializers.normal(), (1, self.image_size // self.patch_size + 1, inputs.shape[2])
+        )
+        return inputs + places  ~SC302
+''',
+    # That many places are written, and come from no integer that was made up.
+    "written.py": '''
+import flax.linen as nn
+
+
+class AddPlaces(nn.Module):
+    rate: float
+
+    @nn.compact
+    def __call__(self, inputs: jax.Array) -> jax.Array:
+        """
+        Args:
+            inputs: of shape (batch, sequence_length + 1, dim)
+        """
+        places = self.param("places", nn.initializers.normal(), (1, 25, inputs.shape[2]))
+        return inputs + places  ~SC301
+''',
+    # A layer that takes four times as many features as there are channels is for no width of an image.
+    "pooled.py": """
+class Encoder(eqx.Module):
+    stem: eqx.nn.Conv2d
+    head: eqx.nn.Linear
+
+    def __init__(self, channels: int, hidden: int, latent: int, *, key: PRNGKeyArray):
+        self.stem = eqx.nn.Conv2d(channels, 4 * hidden, kernel_size=4, stride=2, padding=1, key=key)
+        self.head = eqx.nn.Linear(4 * hidden, latent, key=key)
+
+    def __call__(self, image: Float[Array, "channels h w"]) -> Float[Array, "latent"]:
+        return self.head(self.stem(image).mean(axis=(0, 1)))  ~SC301
+""",
+    # Two more than the inner ones: a relation that no claim writes, and no mix-up of two dims.
+    "inner.py": """
+def smooth(delta: Float[Array, "T d"], metric: Float[Array, "Tin Tin"]) -> Float[Array, "T d"]:
+    return delta.at[1:-1].set(jnp.linalg.solve(metric, delta[1:-1]))  ~SC305
+
+
+def turned(delta: Float[Array, "T d"], metric: Float[Array, "Tin Tin"]) -> Float[Array, "T d"]:
+    return delta.at[1:-1].set(jnp.linalg.solve(metric, delta[1:-1].T))  ~SC301
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(check_folder):
+    return check_folder({name: HEAD + text for name, text in CASES.items()})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_only_what_no_size_lets_run_is_an_error(folder, name: str) -> None:
+    case = folder.cases[name]
+    assert [each for each in case.actual if each[1] != "unreached"] == case.expected
+
+
+def test_a_note_names_the_step_between_two_sizes(folder) -> None:
+    notes = [each for each in folder.cases["inner.py"].findings if each.code == "SC305"]
+    assert [each.severity for each in notes] == ["note"]
+    assert "Tin = T-2" in notes[0].message
