@@ -110,6 +110,9 @@ READINGS = {
     # pairs of axes, and what goes on so
     "(b, h, h, w, w, ...)": ["b h h w w", "b h h w w ..."],
     "(h, w, ...)": ["h w ..."],
+    # as many ones as it takes to broadcast
+    "(n, 1, 1, ...)": ["n 1:", "n"],
+    "(n, 1, ...)": ["n 1 ..."],
     # words that are one axis or several
     "of shape [batch steps]": ["batch_steps", "batch steps"],
     "shape (batch size)": ["batch_size", "batch size"],

@@ -61,6 +61,19 @@ def report(folder: Path) -> Report:
     return run(folder)
 
 
+def test_a_cell_that_was_left_unfinished_keeps_no_other_from_being_checked(tmp_path: Path) -> None:
+    cells = [CELLS[0], "class Filter:\n    ", CELLS[2], "y = f(jnp.ones((3, 4))\nz = 1", CELLS[4]]
+    (tmp_path / "nb.ipynb").write_text(text_of(notebook(cells)))
+    report = run(tmp_path)
+    assert [(each.path, each.span.line, each.code) for each in report.findings] == [
+        ("nb.ipynb:cell 2", 2, "SC104"),
+        ("nb.ipynb:cell 3", 1, "SC203"),
+        ("nb.ipynb:cell 3", 2, "SC201"),
+        ("nb.ipynb:cell 4", 1, "SC104"),
+    ]
+    assert {each.message.partition(" cannot")[0] for each in report.findings if each.code == "SC104"} == {"this cell"}
+
+
 def test_findings_name_cell_and_line(report: Report) -> None:
     assert [(each.path, each.span.line, each.code) for each in report.findings] == [
         ("nb.ipynb:cell 3", 1, "SC203"),

@@ -26,11 +26,12 @@ def metric_of(n: int, reg: float) -> Float[Array, "Tin Tin"]:
 def update(delta: Float[Array, "T d"]) -> Float[Array, "T d"]:
     return smooth(delta, metric_of(delta.shape[0], 0.1))
 """,
-    # Nobody says so.
-    "alone.py": """
+    # Of a function that nobody calls the comment says so.
+    "alone.py": INTERIOR,
+    # Nobody says so: a note tells of the relation.
+    "unsaid.py": """
 def smooth(delta: Float[Array, "T d"], metric: Float[Array, "Tin Tin"]) -> Float[Array, "T d"]:  # ~unreached
-    interior = delta[1:-1]  # [Tin, d]  ~SC201
-    return jnp.concatenate([delta[:1], jnp.linalg.solve(metric, interior), delta[-1:]], axis=0)  # ~SC301
+    return jnp.concatenate([delta[:1], jnp.linalg.solve(metric, delta[1:-1]), delta[-1:]], axis=0)  # ~SC305
 """,
     # A caller with one size for both names does not show that they may differ.
     "equal.py": """
@@ -43,7 +44,7 @@ def attend(x: Float[Array, "t d"]) -> Float[Array, "t t"]:
     # What is false of the result is false for a caller, too.
     "false.py": """
 def late(delta: Float[Array, "T d"], metric: Float[Array, "Tin Tin"]) -> Float[Array, "T d"]:  # ~SC203
-    return jnp.linalg.solve(metric, delta[1:-1])
+    return jnp.linalg.solve(metric, delta[1:-1])  # ~SC305
 
 def update(delta: Float[Array, "T d"]) -> Float[Array, "T d"]:  # ~SC203
     return late(delta, jnp.eye(delta.shape[0] - 2))

@@ -43,6 +43,18 @@ def wrong(x):
     x, rows = jax.lax.scan(lambda c, i: (c, c[:, 0]), x, jnp.arange(7))  # (B, 7, F)  ~SC201
     return rows
 ''',
+    # What a comment calls by its name is of that name, whatever sign stands between.
+    "tilde.py": '''
+def halves(x):
+    """x: array of shape (B, T, d)."""
+    def rotated(x):
+        # x ~ [B, T, d]
+        even = x[..., 0::2]  # [B, T, d / 2]
+        odd = x[..., 1::2]  # [B, T, d]  ~SC201
+        return even, odd
+
+    return rotated(x)
+''',
     # A line for each case.
     "lines.py": '''
 def predicted(infections):

@@ -259,6 +259,33 @@ def test_rows():
 """,
         {"ok": 2},
     ),
+    # What the user's own assertion refuses, while somebody is prepared for that, is as wrong on purpose.
+    "refused_by_assertion": Case(
+        """
+import equinox as eqx
+
+class Grid(eqx.Module):
+    data: Float[Array, "h w"]
+    mask: Float[Array, "h w"]
+
+    def __check_init__(self):
+        assert self.data.shape == self.mask.shape, "the shapes differ"
+
+def checked(x: Float[Array, "n 3"]):
+    return x
+
+""",
+        """
+def test_message():
+    try:
+        m.Grid(jnp.ones((3, 4)), jnp.ones((2, 5)))
+    except AssertionError as error:
+        assert "shapes" in str(error)
+    m.Grid(jnp.ones((3, 4)), jnp.ones((3, 4)))
+    m.checked(jnp.ones((2, 3)))
+""",
+        {"ok": 1},
+    ),
     # The base class says any number of channels; the instance whose call was seen is one for two.
     "override_of_seen": Case(
         """

@@ -32,6 +32,8 @@ _SHAPED = frozenset({"shape", "Shape", "shaped", "Shaped", "SHAPE"})
 _ARRAYS = frozenset({"ndarray", "Array", "Tensor"})
 _WORD_BEFORE = re.compile(r"[A-Za-z]\w*+$")
 _JAXTYPING_ARGUMENT = re.compile(r"""\s*[\w.]*\s*,?\s*(?:"([^"]*)"|'([^']*)')\s*""")
+_FLAT = re.compile(r"\bflat(?:tened)?[\s`]+$", re.IGNORECASE)
+_IN_ORDER = re.compile(r"[\s`]+(?:layout|order(?:ing)?)\b", re.IGNORECASE)
 _SIZE_OF_EACH = re.compile(r"(?:^|,)\s*[^\W\d]\w*(?:/[^\W\d]\w*){2,}\s*(?:,|$)")
 # The first and last name differ in an index only: `dim_1, ..., dim_N` is any number of dims.
 _ENUMERATED = re.compile(r"\b([A-Za-z]+_?)[01],\s*(?:\1[12],\s*)?\.\.\.,\s*\1[A-Za-z]\b")
@@ -198,6 +200,8 @@ def _read_bracket(text: str, group: _BracketGroup) -> Bracket | bool:
         return False
     if "optional" in map(str.lower, reading.spec.names()):
         return False  # `(tuple, optional)` says of which type a parameter is
+    if _FLAT.search(before) and _IN_ORDER.match(text, group.end):
+        return False  # "the flat (k, p, b) layout": in which order the entries of one axis come
     if _SIZE_OF_EACH.search(inside):
         return False  # `q, k, v  # [n, dk/dk/dv]`: sizes of several arrays, one by one
     return Bracket(

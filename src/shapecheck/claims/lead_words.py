@@ -106,6 +106,7 @@ _NEXT_STEP = re.compile(r"(?:[,;&] )?(?:and )?(?:then|finally)\b")
 _TIMES = re.compile(r"\s*\d+\s*[x×]\s+")
 _TOKEN = re.compile(r"[^\W\d]\w*+(?:\.[^\W\d]\w*+)*+(?:'s\b)?+|\d++|[-=]{1,2}>|→|⇒|⟶|↦|==|\S")
 _ARROWS = frozenset({"->", "-->", "=>", "==>", "→", "⇒", "⟶", "↦"})
+_TYING = frozenset(":~")  # `x: (b, t)`, and `x ~ (b, t)` as some write it
 _OPERATORS = frozenset("^@*+·×⊗⊙∘")
 # Between two shapes, of what is computed of the two: `(a, b) @ (b, c)`, `[b, 1] ++ [b, t]`.
 _SIGNS_BETWEEN = "x @ * + - × · ⊗ ⊕ < > <= >= ≤ ≥ != ++ || cat concat concatenated stacked"
@@ -247,7 +248,7 @@ class _LeadReader:
         while self.tokens:
             last = self.tokens[-1]
             word = last.lower()
-            if last == ":" or (last in {"=", "=="} and (marked or self._marker_is_next())):
+            if last in _TYING or (last in {"=", "=="} and (marked or self._marker_is_next())):
                 colon = True
             elif word in _MARKERS:
                 marked = True

@@ -17,6 +17,8 @@ from shapecheck.claims.unmarked_shapes import may_be_shape
 from shapecheck.shapes import FixedDim
 
 ARROW = re.compile(r"[-=]>|[→⇒⟶↦]")
+# "Packs the dict -> (n, 3) and delegates to the core": what is told of is a step, and no result.
+_NEXT_STEP = re.compile(r"[\s`]*(?:and|then)\s+(?!returns?\b|gives?\b)[a-z]+s\b")
 _KEY = re.compile(r"(?:^|_)(?:key|rng|prng)s?$", re.IGNORECASE)
 # The words in front of a signature, if any: "Basis: (n, m) -> ...".
 _CLAUSE = re.compile(r"(?:.*[.:;,]\s)?[\s`]*", re.DOTALL)
@@ -63,7 +65,7 @@ def read_signature(
         return None  # code, or an aside
     beside = AlsoKnown(known, {name for each in before for name in each.spec.names()})
     given = read_results(text, arrows[0].end(), count=count, known=beside, returned=returned)
-    if not given:
+    if not given or _NEXT_STEP.match(text, max(each.bracket.end for each in given)):
         return None
     arrays, needed = ([each for each in names if not is_random_key(each)] for names in (parameters, required))
     sizes = {name for each in given for name in each.bracket.spec.names()}

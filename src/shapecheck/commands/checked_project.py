@@ -23,6 +23,7 @@ from shapecheck.commands.module_plans import plan
 from shapecheck.commands.module_reader import ModuleReader
 from shapecheck.commands.notebook_places import with_cells
 from shapecheck.commands.snippet_reader import read_snippets
+from shapecheck.commands.unread_cells import with_unread_cells
 from shapecheck.config import Config
 from shapecheck.incremental.rerun import Rerun
 from shapecheck.model import Module, Report, Snippet
@@ -74,7 +75,8 @@ def plan_inputs(
     if rerun is not None and rerun.store.is_shared:
         reader.fetch(texts)
     read = reader.read_files(texts, deadline)
-    modules = {shown: prepare(read[shown], text) for shown, (_, text) in texts.items() if shown in read}
+    whole = {shown: with_unread_cells(each, inputs.notebooks.get(shown)) for shown, each in read.items()}
+    modules = {shown: prepare(whole[shown], text) for shown, (_, text) in texts.items() if shown in whole}
     plans = {
         shown: plan(texts[shown][0], module, config, texts[shown][1] if shown in inputs.unsaved else None)
         for shown, module in modules.items()

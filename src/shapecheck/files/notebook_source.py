@@ -7,7 +7,7 @@ import bisect
 import json
 import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,10 +34,14 @@ class NotebookCell:
 
 @dataclass(frozen=True)
 class Notebook:
-    """The code cells, and the module that they are together: magics are passed over, lines stay lines."""
+    """The code cells, and the module that they are together: magics are passed over, lines stay lines.
+
+    Of cells that are `unread` it has blank lines.
+    """
 
     cells: tuple[NotebookCell, ...]
     module: str
+    unread: frozenset[int] = frozenset()  # numbers of cells, from 1
 
     def place(self, line: int) -> tuple[int, int]:
         """The number of the code cell that a line of the module stands in, and the line there, both from 1."""
@@ -54,14 +58,15 @@ def read_notebook(data: bytes) -> Notebook:
     return notebook_of_cells(map(_source, _code_cells(document)))
 
 
-def notebook_of_cells(texts: Iterable[str]) -> Notebook:
-    """The notebook whose code cells have these texts."""
+def notebook_of_cells(texts: Iterable[str], unread: Collection[int] = ()) -> Notebook:
+    """The notebook whose code cells have these texts, of which those with the numbers `unread` are passed over."""
     cells: list[NotebookCell] = []
     lines: list[str] = []
-    for text in texts:
+    for number, text in enumerate(texts, 1):
         cells.append(NotebookCell(text, len(lines) + 1))
-        lines += [*cell_python(text).split("\n"), ""]
-    return Notebook(tuple(cells), "\n".join(lines))
+        python = cell_python(text)
+        lines += [*("\n" * python.count("\n") if number in unread else python).split("\n"), ""]
+    return Notebook(tuple(cells), "\n".join(lines), frozenset(unread))
 
 
 def cell_path(path: str, number: int) -> str:

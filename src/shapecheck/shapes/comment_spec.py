@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from shapecheck.shapes.annotation_spec import MAX_VARIADIC
 from shapecheck.shapes.comment_dims import dims_of
@@ -122,8 +122,14 @@ def _of_words(tokens: Tokens, *, apart: bool) -> Iterator[Spec]:
 def _with_repeats(dims: tuple[Dim, ...]) -> Iterator[tuple[Dim, ...]]:
     """`d, ..., d` is an axis of that size as often as one likes; other dims stay as they are.
 
-    What `h, h, w, w, ...` goes on with comes in pairs, and may be nothing.
+    What `h, h, w, w, ...` goes on with comes in pairs, and may be nothing. `n, 1, 1, ...` has as many ones as it takes
+    to broadcast, perhaps none.
     """
+    if dims[-3:] == (FixedDim(1), FixedDim(1), AnyDims()):
+        first = len(dims) - len([*takewhile(lambda dim: dim == FixedDim(1), reversed(dims[:-1]))]) - 1
+        yield (*dims[:first], RepeatedDim(FixedDim(1)))
+        yield dims[:first]
+        return
     if len(dims) > 2 and dims[-1] == AnyDims() and isinstance(dims[-2], NamedDim) and dims[-3] == dims[-2]:
         yield dims[:-1]
     for index in range(1, len(dims) - 1):

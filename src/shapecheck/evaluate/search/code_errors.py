@@ -49,6 +49,7 @@ _NUMBERS = re.compile(r"\d+")
 _OUT_OF_BOUNDS = re.compile(r"\b(?:index|axis) -?(\d+) is out of bounds")
 # What goes through some blocks, of which a class was given none, has nothing to join.
 _JOINS_NOTHING = re.compile(r"need at least one array", re.IGNORECASE)
+_MAPS_NUMBER = re.compile(r"vmap was requested to map its argument along axis")
 _OPERANDS = re.compile(r"number of operands, (\d+)")
 _OF_WHAT_WAS_MADE = (_IS_NEGATIVE, _HAS_NO_ARRAY, _JOINS_NOTHING)
 _SQUEEZED = re.compile(r"size not equal to one, got shape=\(([\d, ]*)\) and dimensions=\(([\d, ]*)\)")
@@ -128,6 +129,8 @@ class CodeErrors:
         if failed[0].blames_dtypes() or _may_blame_callable(failed[0]) or rounds_down(failed):
             return None
         if self._counts_otherwise(failed[0]) or _indexes_by_made(failed[0]) or _lacks_layer(failed[0]):
+            return None
+        if _maps_one_record(failed[0]):
             return None
         if not self._is_one_place(failed) or not failed[0].place[0]:
             return None
@@ -295,6 +298,20 @@ class CodeErrors:
                 return False
         return True
 
+    def _follows_length(self, error: TrialOutcome) -> bool:
+        """Whether what does not fit is another with sequences of another length that were made up: so may axes be many.
+
+        A model that is made for `(out, in, *modes)` takes as many axes as that has.
+        """
+        others = error.bound_call.options.others if error.bound_call is not None else {}
+        keys = [key for key in others if is_length_key(key)]
+        for options in zip(*(others[key] for key in keys), strict=True):
+            choices = (*error.trial.choices, *zip(keys, options, strict=True))
+            found = self._attempts.run_if_possible(dataclasses.replace(error.trial, choices=choices))
+            if found is not None and not _has_same_words(found, error):
+                return True
+        return False
+
     def _fits_with_one(self, error: TrialOutcome) -> bool:
         """Whether a made-up integer is what does not fit: with 1 in its place, as one group, the rest fits.
 
@@ -426,6 +443,8 @@ class CodeErrors:
             return ()
         if _UNPACKS.search(two.failure.message if two.failure is not None else ""):  # the code says how many there are
             return ()
+        if self._follows_length(two):
+            return ()
         requires = f"{' and '.join(self._call_spec.signature.variadics())} is one axis"
         return tuple(each.with_requirement(requires) for each in shown)
 
@@ -438,6 +457,8 @@ class CodeErrors:
         has_name = self._has_named_variadics() or self._call_spec.signature.shares_leading_axes()
         failed = self._with_axes(first) if has_name else ()
         if not failed:
+            return ()
+        if self._follows_length(failed[0]):
             return ()
         further = self._sizes.under_any_tie(SearchResult(failed=(failed[0],)))
         # That an axis of `...` may have the size of another one by chance excuses nothing; that of another `...` does.
@@ -499,6 +520,15 @@ def _indexes_by_made(outcome: TrialOutcome) -> bool:
     return (
         found is not None and outcome.bound_call is not None and int(found[1]) in outcome.bound_call.integers.values()
     )
+
+
+def _maps_one_record(outcome: TrialOutcome) -> bool:
+    """Whether a number is mapped over where a record was made up: of a stack of records each field has an axis more.
+
+    So callers hand it on whom `scan` or `vmap` gave it, whatever the record's class says of one of them.
+    """
+    is_number = outcome.failure is not None and _MAPS_NUMBER.search(outcome.failure.message) is not None
+    return is_number and outcome.bound_call is not None and bool(outcome.bound_call.inner_specs)
 
 
 def _lacks_layer(outcome: TrialOutcome) -> bool:

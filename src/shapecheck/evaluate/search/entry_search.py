@@ -436,8 +436,10 @@ class EntrySearch:
             return ()
         if further.tied and further.requires is not None and _counts_sequence(further.requires, further.tied[0]):
             return further.tied
-        if not further.tied and self._fits_made_sizes(errors[0]):
-            return ()
+        is_number = further.requires is not None and further.requires.value.isdigit()
+        made = self._with_made_sizes(errors[0]) if not further.tied or is_number else None
+        if made is not None:
+            return (made,) if made.ok else ()
         is_equality = further.requires is not None and further.requires.value.isidentifier()
         if (not further.tied or is_equality) and self._sizes.follows_others(errors[0]):
             return ()
@@ -449,11 +451,11 @@ class EntrySearch:
             errors = tuple(_without_doubt(each, single) for each in errors)
         return (*(outcome.with_requirement(requires) for outcome in errors), *further.tied)
 
-    def _fits_made_sizes(self, error: TrialOutcome) -> bool:
-        """Whether a size that made-up integers come to is what does not fit, and another free size lets it."""
+    def _with_made_sizes(self, error: TrialOutcome) -> TrialOutcome | None:
+        """A run that comes further where a free size meets the one that made-up integers come to, if that is all."""
         with self.attempts.apart(_SOLVED, _SOLVED_SECONDS):
-            runs = with_solved_sizes(error, self.attempts.run_if_possible)
-            return any(each.ok or self._sizes.is_further(each, error) for each in runs)
+            runs = with_solved_sizes(error, self.attempts.run_if_possible, self._call_spec.signature)
+            return next((each for each in runs if each.ok or _is_further(each, error)), None)
 
     def _takes_no_stacks(self, outcome: TrialOutcome) -> bool:
         """Whether the code cannot have stacks of the records of a run: then these are one each, as comments say."""

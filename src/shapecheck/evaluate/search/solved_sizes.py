@@ -7,36 +7,44 @@ free size alone moves the difference of the two, the size at which there is none
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 from shapecheck.evaluate.inputs.synthesis.made_integers import ODD
 from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED, Substitution
+from shapecheck.evaluate.inputs.trials.ties import CallSignature
 from shapecheck.evaluate.inputs.trials.trial import Trial, TrialOutcome
 from shapecheck.evaluate.search.suggest_ties import contracts, opposite_sizes
 
 _MOST_NAMES = 8  # free sizes of one call that are looked at
 _LARGEST = 1 << 14
+_CHANNELS = re.compile(r"c|ch|(?:\w*_)?channels?(?:_\w+)?", re.IGNORECASE)
 _STEP = 2  # times its size is where another look is taken: what splits the one splits the other
 
 _Attempt = Callable[[Trial], TrialOutcome | None]
 _Pairs = list[tuple[str, ...]]
 
 
-def with_solved_sizes(error: TrialOutcome, attempt: _Attempt) -> Iterator[TrialOutcome]:
+def with_solved_sizes(error: TrialOutcome, attempt: _Attempt, signature: CallSignature) -> Iterator[TrialOutcome]:
     """The runs with a free size at which what does not fit meets a size that made-up integers come to.
 
     None that some name has already: that two are equal is a mix-up. Nor where axes are contracted, as a layer that
-    takes so many features was made for these, and for no extent.
+    takes so many features was made for these, and for no extent; and channels are as many as the model has.
     """
     pairs, bound_call, ties = _unfit(error), error.bound_call, dict(error.trial.substitution.ties)
     made = _made_sizes(error, attempt) if pairs and not contracts(error) else set()
-    if bound_call is None or not made:
+    if bound_call is None:
         return
+    # What claims name is a dim, and none that a model's maker chooses: `chains*steps`.
+    claimed = [
+        size for name, size in bound_call.integers.items() if size > 1 and signature.uses(name.rpartition(".")[2])
+    ]
+    made = {each for each in made if all(int(each) % size for size in claimed)}
     named = {*bound_call.integers.values(), *bound_call.own, *bound_call.apart.own, *bound_call.held.values()}
     named |= {int(text) for _, text in bound_call.chosen if text.isdigit()}
     free = [(name, int(text)) for name, text in bound_call.chosen if text.isdigit() and name not in (*UNNAMED, *ties)]
-    for name, size in free[:_MOST_NAMES]:
+    for name, size in [each for each in free if not _CHANNELS.fullmatch(each[0])][:_MOST_NAMES]:
         moved = _unfit_there(attempt(_with_size(error.trial, name, _STEP * size)), error)
         for before, after in zip(pairs, moved, strict=False):
             root = _root((size, _STEP * size), before, after)

@@ -115,23 +115,33 @@ def is_handed_about(parameter: str) -> bool:
 
 
 def record_makers(cls: type) -> Sequence[Maker]:
-    """The functions beside a class that say that they begin an instance of it: `init_head(key, width) -> Head`.
+    """The functions that say that they begin an instance of a class: `init_head(key, width) -> Head`.
 
-    They know what relations its arrays have to each other. One that takes an instance itself only changes it.
+    They stand beside the class, or in it as static and class methods do: `Head.init(key, width)`. They know what
+    relations its arrays have to each other, and which parts are stacked. One that takes an instance only changes it.
     """
     module = sys.modules.get(cls.__module__)
     found: dict[str, Maker] = {}
-    for name, function in list(vars(module).items()) if module is not None else ():
+    beside = list(vars(module).items()) if module is not None else []
+    own = [(n, getattr(cls, n)) for n, each in vars(cls).items() if isinstance(each, (staticmethod, classmethod))]
+    for name, function in (*own, *beside):
         begins = re.match(rf"_?{_VERBS}(?:_|$)", name) or re.search(rf"_{_INITIAL}$", name)
-        inner = unwrap(function) if begins and callable(function) else None
+        plain = function.__func__ if isinstance(function, types.MethodType) else function
+        inner = unwrap(plain) if begins and callable(plain) else None
         if not isinstance(inner, types.FunctionType) or inner.__module__ != cls.__module__:
             continue
         note_read(inner)
-        part = _part_of(annotation_of(inner, "return", inner.__annotations__.get("return", MISSING)), cls)
+        given = annotation_of(inner, "return", inner.__annotations__.get("return", MISSING))
+        part = -1 if _is_own_class(given) and (name, function) in own else _part_of(given, cls)
         takes = [annotation_of(inner, each, raw) for each, raw in inner.__annotations__.items() if each != "return"]
         if part is not None and cls not in takes:
             found[name] = Maker(function, None if part < 0 else part)
     return tuple(found.values())
+
+
+def _is_own_class(annotation: object) -> bool:
+    """Whether an annotation is `Self`, of `typing` or of `typing_extensions`."""
+    return getattr(annotation, "_name", None) == "Self" or getattr(annotation, "__name__", None) == "Self"
 
 
 def _part_of(given: object, wanted: object) -> int | None:

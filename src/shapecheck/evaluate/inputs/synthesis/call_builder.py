@@ -150,7 +150,7 @@ class CallBuilder:
         """
         inner = _readable(function)
         call_spec = self._call(inner, self.invoke_function(inner), statics=given)
-        if not is_mapped(function) or written_specs(inner, {}):
+        if not is_mapped(function):
             return call_spec
         whole = self._call(inner, self.invoke_function(function), statics=given)
 

@@ -6,9 +6,11 @@ import os
 import types
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from shapecheck.evaluate.framework_protocol import deferred_classes, is_abstract
 from shapecheck.evaluate.inputs.facts.body_shapes import body_shapes
+from shapecheck.evaluate.inputs.facts.field_sizes import has_one_size_for_each_name
 from shapecheck.evaluate.inputs.facts.signature_facts import (
     Descriptions,
     call_descriptions,
@@ -17,6 +19,7 @@ from shapecheck.evaluate.inputs.facts.signature_facts import (
     specs_of,
 )
 from shapecheck.evaluate.inputs.project.call_sites import CallSites
+from shapecheck.evaluate.inputs.project.maker_functions import Maker, record_makers
 from shapecheck.evaluate.inputs.project.user_examples import ExampleError
 from shapecheck.evaluate.inputs.synthesis.made_integers import AS_CALLED, CONSTRUCTIONS
 from shapecheck.evaluate.inputs.synthesis.real_values import TooExpensiveError, build_with_values
@@ -24,7 +27,7 @@ from shapecheck.evaluate.inputs.synthesis.synthesise_arguments import Synthesis
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError, NotCalledError
 from shapecheck.evaluate.inputs.trials import abstract_call
 from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall
-from shapecheck.evaluate.inputs.trials.choices import ArgumentChoices, Choices, Keys
+from shapecheck.evaluate.inputs.trials.choices import AS_FILE_MAKES, OTHERWISE, ArgumentChoices, Choices, Keys
 from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, kind_of, trace_of
 from shapecheck.evaluate.inputs.trials.size_assignment import CONSTRUCTOR_VARIANT, InventedSizes, SizeAssignment
 from shapecheck.evaluate.limits import TimeLimitError
@@ -34,6 +37,7 @@ from shapecheck.evaluate.probes.stand_ins import AbsentPackageError
 from shapecheck.model import DocstringHint, InferredParameter
 from shapecheck.worker.messages.plans import ShapeOfName
 
+_INSTANCE = "instance"
 _MOST_VAIN = 3  # constructions of one class with values that come to nothing: each may take seconds
 _Key = tuple[type, int, int, str, Choices, int]
 Instance = tuple[object, dict[str, int], Synthesis | None]
@@ -127,8 +131,33 @@ class Models:
         """A construction that is yet to happen."""
         if is_abstract(cls):
             raise CannotSynthesiseError(f"{cls.__name__} is abstract")
+        makers = record_makers(cls) if not init else ()
         self.made.chosen.clear()  # of a construction that came to nothing
-        return self.call(cls, init, construction, invention, choices, rank=rank)
+        try:
+            call, synthesis = self.call(cls, init, construction, invention, choices, rank=rank)
+        except CannotSynthesiseError:
+            if not makers:
+                raise
+        else:
+            if not makers or synthesis.choices.way(_INSTANCE, (OTHERWISE, AS_FILE_MAKES)) == OTHERWISE:
+                return call, synthesis
+        return self._as_file_makes(cls, makers, construction, invention, choices)
+
+    def _as_file_makes(
+        self, cls: type, makers: Sequence[Maker], construction: int, invention: int, choices: Choices
+    ) -> tuple[LazyCall, Synthesis]:
+        """A call of what begins an instance, `Attention.init(key, size)`: it knows which layers are stacks."""
+        maker = makers[invention % len(makers)]
+        call, synthesis = self.maker_call(maker.function, construction, {}, invention, choices)
+        synthesis.choices.way(_INSTANCE, (OTHERWISE, AS_FILE_MAKES))
+
+        def checked(made: Any) -> object:
+            made = made if maker.part is None else made[maker.part]
+            if isinstance(made, cls) and has_one_size_for_each_name(made, self.described):
+                return made
+            raise CannotSynthesiseError(f"{maker.function.__name__} makes no {cls.__name__} with a size for each name")
+
+        return LazyCall(checked, [call], {}), synthesis
 
     def maker_call(
         self,

@@ -40,7 +40,7 @@ _OF_SHAPE = re.compile(r"=\s*[\w.]+\.shape\s*(?:#.*)?$")
 # Devices, and how arrays lie on them: what the machine has, and what arrays that somebody else gives would bring along.
 _DEVICES = re.compile(
     r"number of (?:\w+ )?devices|device_count|\d (?:\w+ )*devices?\b|(?:available|local|enough|any) devices|"
-    r"device (?:count|assignment)",
+    r"device (?:count|assignment)|\bpmap requires at least one argument",
     re.IGNORECASE,
 )
 _PLACEMENT = re.compile(
