@@ -17,7 +17,8 @@ from shapecheck.shapes import (
     match,
     parse_spec,
 )
-from shapecheck.verdicts.call_bindings import ONE_NUMBER, CallReader
+from shapecheck.verdicts.annotation_verdicts import ONE_NUMBER, AnnotationJudge, blame_result
+from shapecheck.verdicts.call_bindings import CallReader
 from shapecheck.verdicts.claim_doubts import ClaimDoubts
 from shapecheck.verdicts.claim_outcome import BoundSize, ClaimOutcomes, Mismatch, Reason, dtype_fits
 from shapecheck.verdicts.loop_turns import Turn
@@ -39,7 +40,7 @@ Shape = tuple[Size, ...]
 def read_call(reader: CallReader) -> ClaimOutcomes:
     """All claims of one call: annotations first, as jaxtyping means them; then the others, charitably."""
     formal, other = reader.claims()
-    reader.read_annotations(formal)
+    AnnotationJudge(reader, formal).judge_claims()
     if other:
         outcomes = CommentJudge(reader, other, 0).judge_claims()
         if outcomes.bad:
@@ -103,7 +104,7 @@ def _with_wrong_result(reader: CallReader, claims: Mapping[int, Claim], first: C
         meant = next(((name, size) for name, size, _ in reader.axes_of(claim) if name in together), None)
         if meant is not None and again.good.issuperset(accused) and users.isdisjoint(again.bad):
             name, size = meant
-            reader.blame_result(name, BoundSize(name, size, f"{claim.notation} {claim.text}", claim.span.line))
+            blame_result(reader, name, BoundSize(name, size, f"{claim.notation} {claim.text}", claim.span.line))
             return again
         reader.memo, reader.fresh, reader.fresh_origins = bound
     return first
