@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from shapecheck.model import Point, Position, Selector, Site, SiteKind
-from shapecheck.syntax.source_text import position_of
+from shapecheck.syntax.scopes import dotted_name
+from shapecheck.syntax.source_text import SourceText, position_of
 
 When = Literal["", "before", "after", "body"]
+
+_NAME_LENGTH = 40
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +38,17 @@ def value_place(scope: int, node: ast.expr, name: str, loop: tuple[int, ...]) ->
 def name_place(scope: int, name: str, statement: ast.stmt, when: When, loop: tuple[int, ...]) -> SiteKey:
     """The place of a variable around a statement."""
     return SiteKey(kind="name", scope=scope, position=position_of(statement), name=name, when=when, loop=loop)
+
+
+def describe_expression(source: SourceText, node: ast.expr) -> str:
+    """How to call an expression in a message."""
+    name = dotted_name(node)
+    if name is None:
+        span = source.span(node)
+        end = span.end_column - 1 if span.line == span.end_line else None
+        name = source.lines[span.line - 1][span.column - 1 : end].strip()
+        name += "" if end is not None else " ..."
+    return name if len(name) <= _NAME_LENGTH else f"{name[: _NAME_LENGTH - 3]}..."
 
 
 class Sites:

@@ -19,6 +19,7 @@ from shapecheck.claims.drafted_claims import ClaimDraft, DraftedClaims, value_ro
 from shapecheck.claims.function_heads import FunctionHeads, only_returns
 from shapecheck.claims.known_dims import shape_of
 from shapecheck.claims.literal_tuples import has_entries
+from shapecheck.claims.other_places import OtherPlaces
 from shapecheck.claims.result_phrases import read_results
 from shapecheck.claims.signature_lines import ARROW, is_random_key, read_signature
 from shapecheck.model import Claim, Problem
@@ -62,7 +63,8 @@ class CommentClaimReader:
         self.new_group = new_group
         self.labels = CommentLabels(tables)
         self._owners: Mapping[Comment, CommentOwner] = {}
-        self.anchors = CommentTargets(source, tables, {})
+        self.other_places = OtherPlaces(source, tables)
+        self.anchors = CommentTargets(source, tables, {}, self.other_places)
         self.heads = FunctionHeads(tables, self.anchors, self.labels)
         self._trailed: set[ast.stmt] = set()  # statements with a shape behind their code
         self.problems: list[Problem] = []  # what nobody can read
@@ -72,7 +74,7 @@ class CommentClaimReader:
         lines = self.lines
         owned = self._read_owners([line.comment for line in lines])
         self._owners = owned.owners
-        self.anchors = CommentTargets(self.source, self.tables, self._owners)
+        self.anchors = CommentTargets(self.source, self.tables, self._owners, self.other_places)
         self.heads = FunctionHeads(self.tables, self.anchors, self.labels)
         claims = list(self._unread_claims(lines, owned.unread))
         lines = [line for line in lines if line.comment not in owned.unread]
@@ -82,7 +84,7 @@ class CommentClaimReader:
             for stated in line.stated:
                 if stated.segment.marked and stated.segment.prose <= _SHORT:
                     self.known.update(stated.segment.names)
-        writer = DraftedClaims(self.source, self.sites, self.known, self.new_group, self.anchors)
+        writer = DraftedClaims(self.source, self.sites, self.known, self.new_group, self.other_places)
         drafts = ((line.comment, draft) for line in lines for draft in self._drafts(line))
         return claims + [claim for comment, draft in drafts for claim in writer.claims(comment, draft)]
 
@@ -248,8 +250,9 @@ class CommentClaimReader:
         found = [self.anchors.statement(each) for each in (following, previous) if each is not None]
         targets = [each for each in found if each is not None]
         if following is not None and line.is_plain and self._ends_block(line) and self._is_trailed(following):
-            left = self.anchors.taken_anew(following)  # what is below has a shape of its own
-            targets = targets if left is None else [left]
+            left = self.other_places.taken_anew(following)  # what is below has a shape of its own
+            if left is not None:
+                targets = [CommentTarget(scope=left.scope, name=left.name, places=(left,), statement=following)]
         if following is not None and following.compound and found[0] is None:
             targets = [replace(each, unsure=True) for each in targets]  # it may head what stands inside
         return following or previous, targets
@@ -297,7 +300,7 @@ class CommentClaimReader:
             for target in named:
                 if own:
                     target = self._with_step(line, segment, self._with_later(line, target))  # noqa: PLW2901
-                    if (expanded := self.anchors.expanded_variable(placed, target.name)) is not None:
+                    if (expanded := self.other_places.expanded_variable(placed, target.name)) is not None:
                         target = replace(target, places=(*target.places, expanded))  # noqa: PLW2901
                 yield ClaimDraft(
                     segment=segment,
@@ -340,18 +343,18 @@ class CommentClaimReader:
             targets = [*targets[:1], *heading, *signature[-1:], *targets[1:]]
         places = tuple(dict.fromkeys(place for target in targets for place in target.places))
         if not own and places and _has_axis_of_one(segment):
-            widened = self.anchors.widened_operand(placed)
+            widened = self.other_places.widened_operand(placed)
             places = places if widened is None else (*places, widened)
-        updated = self.anchors.updated_part(placed) if places and not segment.labels else None
+        updated = self.other_places.updated_part(placed) if places and not segment.labels else None
         places = places if updated is None else (*places, updated)
         if segment.arrow and len(segment.labels) == 1 and not segment.taken:
-            made = self.anchors.made_of(placed, segment.labels[0])  # `return m, v.squeeze(-1)  # v -> (n,)`
+            made = self.other_places.made_of(placed, segment.labels[0])  # `return m, v.squeeze(-1)  # v -> (n,)`
             places = places if made is None else (made, *places)
             operand = None
             if own and ARROW.search(line.comment.text):  # `index --> (n,)` above what makes another of it
-                operand = self.anchors.taken_variable(placed, segment.labels[0])
+                operand = self.other_places.taken_variable(placed, segment.labels[0])
             places = places if operand is None else (*places, operand)
-        if own and segment.taken and (operation := self.anchors.inner_operation(placed)) is not None:
+        if own and segment.taken and (operation := self.other_places.inner_operation(placed)) is not None:
             places = (*places, operation)
         if own:
             places = self._with_step(line, segment, replace(targets[0], places=places)).places
@@ -518,7 +521,7 @@ class CommentClaimReader:
     def _with_step(self, line: CommentLine, segment: Segment, target: CommentTarget) -> CommentTarget:
         """The same, or else the call inside of its statement that the words before the shape tell of."""
         lead = line.comment.text.partition(segment.shapes[0].text)[0]
-        step = self.anchors.described_step(target.statement, lead)
+        step = self.other_places.described_step(target.statement, lead)
         return target if step is None else replace(target, places=(*target.places, step))
 
     def _with_later(self, line: CommentLine, target: CommentTarget) -> CommentTarget:

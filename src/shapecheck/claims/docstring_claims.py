@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from shapecheck.claims.axis_words import MAY_SAY_RANK, rank_of
 from shapecheck.claims.brackets import Bracket
 from shapecheck.claims.claim_sites import SiteKey, Sites
-from shapecheck.claims.comment_targets import is_plain_type
 from shapecheck.claims.comment_text import lone_capital
 from shapecheck.claims.described_entries import entry_shapes
 from shapecheck.claims.described_shapes import (
@@ -26,6 +25,7 @@ from shapecheck.claims.described_shapes import (
 from shapecheck.claims.docstring_sections import Item, Line, read_items, without_markup
 from shapecheck.claims.mentioned_shapes import named_shapes, shape_of_summary
 from shapecheck.claims.signature_lines import ARROW, read_signature
+from shapecheck.claims.statement_subjects import is_plain_type
 from shapecheck.claims.unmarked_shapes import admits_number, takes_no_array
 from shapecheck.claims.value_hints import MAY_LIST_TEXTS, MAY_SAY_TYPE, texts_of, type_of
 from shapecheck.model import Claim, DocstringHint, Selector, Span, entry_selector

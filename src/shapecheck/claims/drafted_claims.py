@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from shapecheck.claims.brackets import Bracket
 from shapecheck.claims.claim_sites import Sites
 from shapecheck.claims.comment_lines import comment_span
-from shapecheck.claims.comment_targets import CommentTarget, CommentTargets
+from shapecheck.claims.comment_targets import CommentTarget
 from shapecheck.claims.comment_text import Segment
 from shapecheck.claims.literal_tuples import (
     begins_longer_shape,
@@ -20,6 +20,7 @@ from shapecheck.claims.literal_tuples import (
     lists_numbers,
     repeats_values,
 )
+from shapecheck.claims.other_places import OtherPlaces
 from shapecheck.model import Claim, Selector
 from shapecheck.shapes import AnyDims, Spec, print_spec
 from shapecheck.syntax.comment_tokens import Comment
@@ -63,13 +64,13 @@ class DraftedClaims:
         sites: Sites,
         known: set[str],
         new_group: Callable[[], int],
-        anchors: CommentTargets,
+        other_places: OtherPlaces,
     ) -> None:
         self.source = source
         self.sites = sites
         self.known = known
         self.new_group = new_group
-        self.anchors = anchors
+        self.other_places = other_places
 
     def claims(self, comment: Comment, draft: ClaimDraft) -> Iterator[Claim]:
         """The claims that the shapes of a segment make of a value: one, alternatives, or one for each element."""
@@ -131,7 +132,8 @@ class DraftedClaims:
         if begins_longer_shape(shape.spec, target.code):
             readings.append(Spec((*shape.spec.dims, AnyDims())))  # "Broadcast to [b, t]" above `(b, t, *x.shape)`
         names = tuple(dict.fromkeys(name for spec in (shape.spec, *readings) for name in spec.names()))
-        places = dict.fromkeys((*target.places, *self.anchors.when_bound(target, names)))
+        later = self.other_places.when_bound(target.statement, target.name, names)
+        places = dict.fromkeys((*target.places, *later))
         sure = draft.sure and (bool(names) or draft.explicit)
         yield Claim(
             path=self.source.path,

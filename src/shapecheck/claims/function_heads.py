@@ -8,9 +8,10 @@ from collections.abc import Sequence
 
 from shapecheck.claims.comment_labels import CommentLabels
 from shapecheck.claims.comment_lines import CommentLine
-from shapecheck.claims.comment_targets import CommentTarget, CommentTargets, is_plain_type
+from shapecheck.claims.comment_targets import CommentTarget, CommentTargets
 from shapecheck.claims.comment_text import Segment
 from shapecheck.claims.signature_lines import is_random_key
+from shapecheck.claims.statement_subjects import is_plain_type
 from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments
 
 _RESULT_LABELS = frozenset({"result", "returns", "output", "outputs"})
