@@ -22,7 +22,7 @@ from shapecheck.evaluate.own_errors import is_own, message_of
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.stand_ins import AbsentPackageError, named_stand_in
 from shapecheck.evaluate.probes.user_caches import forget
-from shapecheck.evaluate.search.suggest_ties import RESHAPE, opposite_sizes
+from shapecheck.evaluate.search.unfit_sizes import RESHAPE, opposite_sizes
 
 _MOST_GUESSES = 16
 _MOST_ROUNDS = 6  # models and optimizers of one call that ask for their variables

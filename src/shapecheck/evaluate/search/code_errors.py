@@ -23,45 +23,19 @@ from shapecheck.evaluate.inputs.trials.size_assignment import DIVISIBLE, DIVISIB
 from shapecheck.evaluate.inputs.trials.ties import Tie
 from shapecheck.evaluate.inputs.trials.trial import CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
+from shapecheck.evaluate.search.failure_excuses import is_excused, lacks_layer, unpacks
 from shapecheck.evaluate.search.further_runs import FurtherRuns
 from shapecheck.evaluate.search.size_search import MOST_TIES, SizeSearch, says_division
-from shapecheck.evaluate.search.suggest_ties import (
-    compared_integers,
-    has_product_beside,
-    meets_inside,
-    meets_itself,
-    meets_product,
-    rounds_down,
-)
-from shapecheck.model.assumption import NO_LAYER
+from shapecheck.evaluate.search.unfit_sizes import compared_integers
 from shapecheck.worker.messages.plans import EntryPlan
 
 _EMPTY = re.compile(r"(?<![\w.])0(?![\w.])")
-# No size that is made up is 0: something was left at a default that holds nothing yet, such as a scene without objects.
-_HOLDS_NOTHING = re.compile(r"\bempty (?:axis|array|sequence)|zero-size array|\((?:\d+, ?)*0[,)]", re.IGNORECASE)
-# A size below 0 is about which of two numbers is larger, where sizes that are made up have an order that nobody gave
-# them, or about a module's variable that stands at -1 until a call sets it.
-_IS_NEGATIVE = re.compile(r"must have every element be nonnegative|negative dimensions|greater than or equal to zero")
-# What is mapped was made up as None, or as variables with nothing in them.
-_HAS_NO_ARRAY = re.compile(r"at least one argument containing an array")
 _NUMBERS = re.compile(r"\d+")
-# No axis, and no place in one, has the number of an integer that was made up to be a size.
-_OUT_OF_BOUNDS = re.compile(r"\b(?:index|axis) -?(\d+) is out of bounds")
-# What goes through some blocks, of which a class was given none, has nothing to join.
-_JOINS_NOTHING = re.compile(r"need at least one array", re.IGNORECASE)
-_MAPS_NUMBER = re.compile(r"vmap was requested to map its argument along axis")
-_OPERANDS = re.compile(r"number of operands, (\d+)")
-_OF_WHAT_WAS_MADE = (_IS_NEGATIVE, _HAS_NO_ARRAY, _JOINS_NOTHING)
-_SQUEEZED = re.compile(r"size not equal to one, got shape=\(([\d, ]*)\) and dimensions=\(([\d, ]*)\)")
-# A message that names a dtype, if only that of an array whose shape does not fit.
-_OF_DTYPE = re.compile(r"\b(?:integer|int\d*|float\d*|floating|boolean|bool|complex\d*)\b|dtype", re.IGNORECASE)
 _SIZES = re.compile(r"[\d,() ]+")
 _SHAPES = re.compile(r"[(\[][\d, ]*[)\]]")
 _SEVERAL = 2  # axes of a variadic dim, which then are more than one
 _MEMBER, _MEMBER_SECONDS = 120, 2.0  # attempts and seconds for one member of a union
 _RANKS, _RANKS_SECONDS = 24, 2.0  # attempts and seconds for other ranks of arrays that nothing describes
-_UNPACKS = re.compile(r"values to unpack")
-_STRUCTURE = re.compile(r"same pytree structure|body output must be a pair")
 _LEAST_FAILURES = 2  # assignments of different sizes that must fail alike
 
 
@@ -98,7 +72,7 @@ class CodeErrors:
         ):
             return False
         sizes = other.bound_call.integers if other.bound_call is not None else {}
-        for outcome in () if _lacks_layer(first.failed[0]) else first.failed[:1]:
+        for outcome in () if lacks_layer(first.failed[0]) else first.failed[:1]:
             for left, right in compared_integers(outcome):
                 if (
                     left in sizes
@@ -120,38 +94,14 @@ class CodeErrors:
             return None
         if self._call_spec.open_ranks and (not self.persists or any(o.has_made_values() for o in failed)):
             return None
-        if any(pattern.search(o.failure.message) for o in failed if o.failure for pattern in _OF_WHAT_WAS_MADE):
+        if not self._is_one_place(failed) or not failed[0].place[0] or is_excused(failed, self._call_spec):
             return None
-        if len({count for o in failed if o.failure for count in _OPERANDS.findall(o.failure.message)}) > 1:
-            return None  # as many as an argument that was made up has rows
-        if any(map(self._is_of_nothing, failed)) or self._is_next_to_open(failed[0]) or self._squeezes_open(failed[0]):
-            return None
-        if failed[0].blames_dtypes() or _may_blame_callable(failed[0]) or rounds_down(failed):
-            return None
-        if self._counts_otherwise(failed[0]) or _indexes_by_made(failed[0]) or _lacks_layer(failed[0]):
-            return None
-        if _maps_one_record(failed[0]):
-            return None
-        if not self._is_one_place(failed) or not failed[0].place[0]:
-            return None
-        if meets_product(failed) and not has_product_beside(failed[0], self._call_spec.signature):
-            return None
-        if (
-            meets_itself(failed[0], self._call_spec.signature)
-            or meets_inside(failed[0], self._call_spec.signature)
-            or self._follows_open(failed[0])
-            or self._goes_on_for_open(failed[0])
-        ):
+        if self._follows_open(failed[0]) or self._goes_on_for_open(failed[0]):
             return None
         is_error = self._fails_alike(failed[0]) and self._fails_complete(failed[0]) and self._fails_as_any(found)
         if not is_error or not self._fails_for_any_length(failed[0]) or self._fits_with_one(failed[0]):
             return None
         return failed[0] if not failed[0].has_guessed_rank() or self.is_of_no_guess(failed[0]) else None
-
-    def _counts_otherwise(self, outcome: TrialOutcome) -> bool:
-        """Whether the code unpacks other axes than comments say: they may have those of `vmap` among them."""
-        unpacks = outcome.failure is not None and _UNPACKS.search(outcome.failure.message) is not None
-        return unpacks and not all(array.formal for array in self._call_spec.signature.arrays)
 
     def is_of_no_guess(self, outcome: TrialOutcome) -> bool:
         """Whether a run with arrays of guessed ranks ended in a shape error that is not about these.
@@ -196,31 +146,6 @@ class CodeErrors:
     def _has_named_variadics(self) -> bool:
         variadics = self._call_spec.signature.variadics()
         return bool(variadics) and all(each.startswith("*") for each in variadics)
-
-    def _is_of_nothing(self, outcome: TrialOutcome) -> bool:
-        """Whether an empty array does not fit that is of an instance, or what a made-up integer leaves of another."""
-        is_made = not self._call_spec.relations or outcome.has_made_values()
-        is_made |= outcome.bound_call is not None and bool(outcome.bound_call.integers)
-        return is_made and outcome.failure is not None and bool(_HOLDS_NOTHING.search(outcome.failure.message))
-
-    def _is_next_to_open(self, outcome: TrialOutcome) -> bool:
-        """Whether an axis that does not fit is one more or less than one of any size: `vector[1:]` of `vector: "_n"`.
-
-        With another size it may fit.
-        """
-        chosen = outcome.bound_call.chosen if outcome.bound_call is not None else ()
-        sizes = [int(size) for name, size in chosen if name in self._call_spec.open_names and size.isdigit()]
-        numbers = set(re.findall(r"\d+", outcome.failure.message)) if outcome.failure is not None else set()
-        return any(str(size + step) in numbers for size in sizes for step in (-1, 1))
-
-    def _squeezes_open(self, error: TrialOutcome) -> bool:
-        """Whether axes are squeezed out of which nobody says the size: then that is one, which is never tried."""
-        found = _SQUEEZED.search(error.failure.message) if error.failure is not None else None
-        if found is None or error.bound_call is None:
-            return False
-        free = {size for name, size in error.bound_call.chosen if name in self._call_spec.open_names}
-        shape, axes = (_NUMBERS.findall(text) for text in found.groups())
-        return {shape[int(axis)] for axis in axes} <= {"1", *free}
 
     def _follows_open(self, error: TrialOutcome) -> bool:
         """Whether what does not fit is computed of a size that nobody says: half of a vector of any length.
@@ -441,7 +366,7 @@ class CodeErrors:
             return ()
         if len({each.place for each in shown}) > 1 or not two.place[0] or any(each.has_invented() for each in shown):
             return ()
-        if _UNPACKS.search(two.failure.message if two.failure is not None else ""):  # the code says how many there are
+        if unpacks(two):  # the code says how many there are
             return ()
         if self._follows_length(two):
             return ()
@@ -495,49 +420,11 @@ class CodeErrors:
         failed = [each for each in shown if each is not None and _is_shape_error(each) and not each.has_invented()]
         if len(failed) < len(several) or not failed[0].place[0] or failed[0].place != failed[1].place:
             return ()
-        if any(each.failure is not None and _UNPACKS.search(each.failure.message) for each in failed):
+        if any(map(unpacks, failed)):
             return ()
         if any(each.bound_call is None or each.bound_call.shared for each in failed):
             return ()
         return failed
-
-
-def may_blame_dtype(outcome: TrialOutcome) -> bool:
-    """Whether what ended a run may be the dtype that an array was given because nothing says it."""
-    is_named = outcome.failure is not None and _OF_DTYPE.search(outcome.failure.message) is not None
-    return is_named and outcome.may_have_other_dtypes()
-
-
-def _may_blame_callable(outcome: TrialOutcome) -> bool:
-    """Whether a loop's body does not give what it is to give, where that body may have been made up."""
-    is_structure = outcome.failure is not None and _STRUCTURE.search(outcome.failure.message) is not None
-    return is_structure and outcome.has_invented()
-
-
-def _indexes_by_made(outcome: TrialOutcome) -> bool:
-    """Whether a made-up integer is what the code indexes by: `swapaxes(x, axis1, axis2)` with an axis 80."""
-    found = _OUT_OF_BOUNDS.search(outcome.failure.message) if outcome.failure is not None else None
-    return (
-        found is not None and outcome.bound_call is not None and int(found[1]) in outcome.bound_call.integers.values()
-    )
-
-
-def _maps_one_record(outcome: TrialOutcome) -> bool:
-    """Whether a number is mapped over where a record was made up: of a stack of records each field has an axis more.
-
-    So callers hand it on whom `scan` or `vmap` gave it, whatever the record's class says of one of them.
-    """
-    is_number = outcome.failure is not None and _MAPS_NUMBER.search(outcome.failure.message) is not None
-    return is_number and outcome.bound_call is not None and bool(outcome.bound_call.inner_specs)
-
-
-def _lacks_layer(outcome: TrialOutcome) -> bool:
-    """Whether two integers of a constructor do not fit that was given no layer which may be there to bring them apart.
-
-    A residual block without a `downsample` is for as many channels as it gives.
-    """
-    made = outcome.bound_call.assumptions if outcome.bound_call is not None else ()
-    return any(each.value == NO_LAYER for each in made) and any(compared_integers(outcome))
 
 
 def _of_even_sizes(found: SearchResult) -> SearchResult:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED
 from shapecheck.evaluate.inputs.trials.ties import Tie
 from shapecheck.evaluate.inputs.trials.trial import TrialOutcome
-from shapecheck.evaluate.search.suggest_ties import RESHAPE, opposite_sizes
+from shapecheck.evaluate.search.unfit_sizes import RESHAPE, opposite_sizes
 
 _MOST_FACTORS = 4
 _LARGEST_FACTOR = 16

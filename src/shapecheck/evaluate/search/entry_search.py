@@ -39,7 +39,8 @@ from shapecheck.evaluate.inputs.trials.written_relations import written_relation
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.choice_search import search_choices
-from shapecheck.evaluate.search.code_errors import CodeErrors, may_blame_dtype
+from shapecheck.evaluate.search.code_errors import CodeErrors
+from shapecheck.evaluate.search.failure_excuses import may_blame_dtype
 from shapecheck.evaluate.search.follow_claims import ClaimFollower
 from shapecheck.evaluate.search.further_runs import (
     FurtherRuns,

@@ -19,7 +19,8 @@ from shapecheck.evaluate.inputs.trials.size_assignment import Substitution
 from shapecheck.evaluate.inputs.trials.ties import CallSignature
 from shapecheck.evaluate.inputs.trials.trial import Trial, TrialOutcome
 from shapecheck.evaluate.own_errors import lines_of
-from shapecheck.evaluate.search.suggest_ties import have_two_names, opposite_sizes
+from shapecheck.evaluate.search.failure_excuses import have_two_names
+from shapecheck.evaluate.search.unfit_sizes import opposite_sizes
 from shapecheck.shapes import FixedDim, parse_spec
 
 MOST_ATTEMPTS: Final = 24

@@ -37,14 +37,8 @@ from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.called_claims import checked_ties, related_sizes, sizes_as_before
 from shapecheck.evaluate.search.derived_sizes import derived_ties, is_computed, meets_derived, varying_sizes
 from shapecheck.evaluate.search.nested_sizes import NestedSizes, meets_inner_array, meets_written_size
-from shapecheck.evaluate.search.suggest_ties import (
-    as_number,
-    contracts_with_own,
-    fails_elsewhere,
-    proposals,
-    unfit_axes,
-    written_ties,
-)
+from shapecheck.evaluate.search.suggest_ties import as_number, contracts_with_own, proposals, written_ties
+from shapecheck.evaluate.search.unfit_sizes import fails_elsewhere, unfit_axes
 from shapecheck.model import ArrayValue, Assumption, FunctionKey
 from shapecheck.shapes import NamedDim, parse_spec
 from shapecheck.shapes.expressions import divisors

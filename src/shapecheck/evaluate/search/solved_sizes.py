@@ -15,7 +15,7 @@ from shapecheck.evaluate.inputs.synthesis.made_integers import ODD
 from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED, Substitution
 from shapecheck.evaluate.inputs.trials.ties import CallSignature
 from shapecheck.evaluate.inputs.trials.trial import Trial, TrialOutcome
-from shapecheck.evaluate.search.suggest_ties import contracts, opposite_sizes
+from shapecheck.evaluate.search.unfit_sizes import contracts, opposite_sizes
 
 _MOST_NAMES = 8  # free sizes of one call that are looked at
 _LARGEST = 1 << 14

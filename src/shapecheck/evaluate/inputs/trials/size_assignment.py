@@ -438,6 +438,14 @@ def evaluate(dim: object, size: Callable[[str], Size]) -> Size:
     raise UnknownSizeError(f"{dim} is not one axis")
 
 
+def known_size(dim: object, sizes: Mapping[str, int]) -> Size | None:
+    """The size of a dim by those of names; None where a name has none, or nothing can be computed."""
+    try:
+        return evaluate(dim, lambda name: sizes[name])
+    except (UnknownSizeError, KeyError):
+        return None
+
+
 def _compute(expression: Expression, size: Callable[[str], Size]) -> Size:
     if isinstance(expression, Int):
         return expression.value

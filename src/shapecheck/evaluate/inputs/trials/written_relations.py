@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 from shapecheck.evaluate.inputs.facts.defining_source import defining_source
 from shapecheck.evaluate.inputs.facts.namesakes import is_extent, is_side
 from shapecheck.evaluate.inputs.facts.source_reads import note_module_read
-from shapecheck.evaluate.inputs.trials.size_assignment import UnknownSizeError, evaluate
+from shapecheck.evaluate.inputs.trials.size_assignment import known_size
 from shapecheck.shapes import Dim, NamedDim, SpecError, SymbolicDim, is_variadic, parse_spec
 from shapecheck.shapes.equations import OPERATOR, TERM, equations_in
 
@@ -47,10 +47,7 @@ class WrittenRelation:
 
     def size(self, sizes: Mapping[str, int]) -> int | None:
         """What it comes to; None where a name has no size."""
-        try:
-            found = evaluate(self._dim, lambda name: sizes[name])
-        except (UnknownSizeError, KeyError):
-            return None
+        found = known_size(self._dim, sizes)
         return found if type(found) is int else None
 
 
