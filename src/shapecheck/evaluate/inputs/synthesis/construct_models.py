@@ -151,13 +151,13 @@ class Models:
         call, synthesis = self.maker_call(maker.function, construction, {}, invention, choices)
         synthesis.choices.way(_INSTANCE, (OTHERWISE, AS_FILE_MAKES))
 
-        def checked(made: Any) -> object:
+        def instance_in(made: Any) -> object:
             made = made if maker.part is None else made[maker.part]
             if isinstance(made, cls) and has_one_size_for_each_name(made, self.described):
                 return made
             raise CannotSynthesiseError(f"{maker.function.__name__} makes no {cls.__name__} with a size for each name")
 
-        return LazyCall(checked, [call], {}), synthesis
+        return LazyCall(instance_in, [call], {}), synthesis
 
     def maker_call(
         self,
