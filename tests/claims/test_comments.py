@@ -129,6 +129,7 @@ READINGS = {
 }
 
 NOTHING = [
+    "where pred[k] uses what came before",
     "(optional)",
     "mask: (optional)",
     "the mask (see below)",

@@ -7,7 +7,7 @@ import pytest
 HEAD = """
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 """
 INTERIOR = """
@@ -40,6 +40,21 @@ def weights(q: Float[Array, "q d"], k: Float[Array, "k d"]) -> Float[Array, "q k
 
 def attend(x: Float[Array, "t d"]) -> Float[Array, "t t"]:
     return weights(x, x)
+""",
+    # No name tells which of any number of axes an argument goes along; that two names are apart is told.
+    "along.py": """
+def permuted(x: Float[Array, "n"], order: Int[Array, "n"]) -> Float[Array, "n"]:
+    return x[order]
+
+def permute(x: Float[Array, "*shape"], order: Int[Array, "n"], axis: int) -> Float[Array, "*shape"]:
+    return jnp.apply_along_axis(lambda row: permuted(row, order), axis, x)
+""",
+    "apart.py": """
+def permuted(x: Float[Array, "n"], order: Int[Array, "n"]) -> Float[Array, "n"]:  # ~SC202
+    return x[order]
+
+def permute(x: Float[Array, "k"], order: Int[Array, "n"]) -> Float[Array, "k"]:  # ~SC203
+    return permuted(x, order)
 """,
     # What is false of the result is false for a caller, too.
     "false.py": """

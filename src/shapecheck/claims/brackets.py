@@ -32,6 +32,7 @@ _SHAPED = frozenset({"shape", "Shape", "shaped", "Shaped", "SHAPE"})
 _ARRAYS = frozenset({"ndarray", "Array", "Tensor"})
 _WORD_BEFORE = re.compile(r"[A-Za-z]\w*+$")
 _JAXTYPING_ARGUMENT = re.compile(r"""\s*[\w.]*\s*,?\s*(?:"([^"]*)"|'([^']*)')\s*""")
+_WHERE = re.compile(r"\bwhere[\s`]+$", re.IGNORECASE)
 _FLAT = re.compile(r"\bflat(?:tened)?[\s`]+$", re.IGNORECASE)
 _IN_ORDER = re.compile(r"[\s`]+(?:layout|order(?:ing)?)\b", re.IGNORECASE)
 _SIZE_OF_EACH = re.compile(r"(?:^|,)\s*[^\W\d]\w*(?:/[^\W\d]\w*){2,}\s*(?:,|$)")
@@ -181,9 +182,9 @@ def _read_bracket(text: str, group: _BracketGroup) -> Bracket | bool:
         if not dtype:
             return False
         start -= len(word.group())
-        before = text[max(start - 1, 0) : start]
-        if before[-1:].isalnum() or before[-1:] in {"_", "."}:
-            return False
+        before = text[max(start - 40, 0) : start]
+        if before[-1:].isalnum() or before[-1:] in {"_", "."} or _WHERE.search(before):
+            return False  # "where pred[k] is made of xs[:k]" is about one item
     elif word is None and before[-1:] and (before[-1].isalnum() or before[-1] in "_.)]'\"^\\$"):
         return False
     if not _ends_well(text, group.end):

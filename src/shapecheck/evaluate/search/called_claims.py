@@ -46,8 +46,46 @@ def related_sizes(outcome: TrialOutcome, claimed: ClaimedShapes, scope: Function
             axes = list(_axes(call, claimed))
             yield from _ties(call, axes, free, {**known, **free})
             yield from _ties_to_instance(call, claimed, came, free)
-            fixed = ((size, str(dim.size)) for _, dim, size in axes if isinstance(dim, FixedDim))
-            yield from ((free[size], number) for size, number in fixed if size in free and size != number)
+            yield from _ties_to_numbers(call, claimed, came, free)
+
+
+def _ties_to_numbers(
+    call: Call, claimed: ClaimedShapes, came: Collection[tuple[str, ...]], free: Mapping[str, str]
+) -> Iterator[Tie]:
+    """Ties to numbers that a called function writes, for arrays that came to the caller, or items of these.
+
+    The mean over the wrong axis has as many items as there are samples, which are no six for it.
+    """
+    for each in call.observations:
+        said = claimed.get((call.path, each.site))
+        shape = each.value.shape if isinstance(each.value, ArrayValue) else ()
+        if said is None or not any(shape == other[len(other) - len(shape) :] for other in came):
+            continue
+        for dim, size in aligned_axes(parse_spec(said.spec).dims, shape):
+            if isinstance(dim, FixedDim) and size in free and size != str(dim.size):
+                yield free[size], str(dim.size)
+
+
+def axes_of_any(
+    outcome: TrialOutcome, claimed: ClaimedShapes, scope: FunctionKey | None, variadics: Collection[str]
+) -> Iterator[Tie]:
+    """Ties of free names to an axis of `*shape`, which has no name, where what is called has one for the two.
+
+    Of `permute(x: "*shape", permutation: "n", axis)` nothing else says which axis that is.
+    """
+    free = {size: name for name, size in outcome.bound_call.chosen} if outcome.bound_call is not None else {}
+    axes = {
+        size for size, name in free.items() for each in variadics if name in (f"{each.lstrip('*')}{i}" for i in "012")
+    }
+    for call in outcome.calls if axes else ():
+        by_name: dict[str, set[str]] = {}
+        for _, dim, size in _axes(call, claimed) if (call.path, call.scope) != scope else ():
+            if isinstance(dim, NamedDim) and size in free:
+                by_name.setdefault(dim.name, set()).add(size)
+        for sizes in by_name.values():
+            along, others = sizes & axes, sizes - axes
+            if len(along) == len(others) == 1:
+                yield free[others.pop()], free[along.pop()]
 
 
 def sizes_as_before(outcome: TrialOutcome, *claimed: ClaimedShapes) -> Iterator[Tie]:
@@ -149,10 +187,10 @@ def _axes(call: Call, claimed: ClaimedShapes) -> Iterator[_Axis]:
         said = claimed.get((call.path, each.site))
         if said is not None and isinstance(each.value, ArrayValue):
             shape = each.value.shape
-            yield from ((each.site, dim, size) for dim, size in _pairs(parse_spec(said.spec).dims, shape))
+            yield from ((each.site, dim, size) for dim, size in aligned_axes(parse_spec(said.spec).dims, shape))
 
 
-def _pairs(dims: Sequence[Dim], shape: Sequence[str]) -> list[tuple[Dim, str]]:
+def aligned_axes(dims: Sequence[Dim], shape: Sequence[str]) -> list[tuple[Dim, str]]:
     """Each dim beside the size of its axis, what stands behind `...` from the end; none if there are not as many."""
     behind = next((number for number, dim in enumerate(dims) if is_variadic(dim)), None)
     if behind is None:

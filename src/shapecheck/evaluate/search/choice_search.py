@@ -34,6 +34,7 @@ from shapecheck.evaluate.search.attempts import Attempts
 
 _ATTEMPTS = 40
 _SECONDS = 1.5
+_OTHER_AXES, _OTHER_AXES_SECONDS = 24, 0.5  # for the sizes of another number of axes, if there are any
 _MOST_CHANGES = 4
 _NUMBERS = re.compile(r"[\d,() ]+")
 _OF_INDEX = re.compile(r"\bindex\w*\b.*\binteger", re.IGNORECASE)
@@ -123,7 +124,8 @@ def _search_from(start: _Step, attempts: Attempts, search_sizes: Callable[[Trial
                 if found is None:
                     return ChoicesFound()
                 if found.ok:
-                    return ChoicesFound(trial, _needed_ranks(found.ok[0].trial, best, attempts), runs=found)
+                    needed = _needed_ranks(found.ok[0].trial, best, attempts, search_sizes)
+                    return ChoicesFound(trial, needed, runs=found)
                 last = max([*map(_step, found.failed), *filter(None, [step])], key=lambda each: each.progress)
                 if is_open and last.progress <= best.progress:
                     if trial.choices[-1][1] == OTHERWISE:
@@ -232,17 +234,35 @@ def _changed_trials(step: _Step) -> Iterator[Trial]:
             yield dataclasses.replace(step.trial, choices=(*step.trial.choices, *together))
 
 
-def _needed_ranks(trial: Trial, before: _Step, attempts: Attempts) -> frozenset[str]:
+def _needed_ranks(
+    trial: Trial, before: _Step, attempts: Attempts, search_sizes: Callable[[Trial], SearchResult]
+) -> frozenset[str]:
     """The choices of a number of axes in whose place no other does: then it is the code's own."""
     found: set[str] = set()
     for key, choice in trial.choices:
         others = [each for each in before.options.others.get(key, ()) if each != choice]
-        if key.endswith(" rank") and others and not any(_runs_with(trial, key, each, attempts) for each in others):
+        if not key.endswith(" rank") or not others:
+            continue
+        if not any(_runs_with(trial, key, each, attempts, search_sizes) for each in others):
             found.add(key)
     return frozenset(found)
 
 
-def _runs_with(trial: Trial, key: str, other: str, attempts: Attempts) -> bool:
-    """Whether a trial evaluates with another choice; so it may, where no attempt is left to see it."""
+def _runs_with(
+    trial: Trial, key: str, other: str, attempts: Attempts, search_sizes: Callable[[Trial], SearchResult]
+) -> bool:
+    """Whether a trial evaluates with another choice; so it may, where no attempt is left to see it.
+
+    What the axes of the one choice were tied to is nothing that those of another are.
+    """
     choices: Choices = tuple((each, other if each == key else choice) for each, choice in trial.choices)
-    return attempts.is_exhausted() or _attempt(dataclasses.replace(trial, choices=choices), attempts) is None
+    changed = dataclasses.replace(trial, choices=choices)
+    if attempts.is_exhausted() or _attempt(changed, attempts) is None:
+        return True
+    axes = axis_of(key.rpartition(" ")[0].rpartition(".")[2])
+    kept = tuple(tie for tie in trial.substitution.ties if not any(map(axes.search, tie)))
+    if len(kept) == len(trial.substitution.ties):
+        return False
+    with attempts.apart(_OTHER_AXES, _OTHER_AXES_SECONDS):
+        found = _with_sizes(dataclasses.replace(changed, substitution=Substitution(kept)), search_sizes)
+    return found is not None and bool(found.ok)

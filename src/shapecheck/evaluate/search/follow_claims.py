@@ -22,9 +22,11 @@ from shapecheck.evaluate.inputs.trials.ties import CallSignature, Tie
 from shapecheck.evaluate.inputs.trials.trial import Trial, TrialOutcome
 from shapecheck.evaluate.probes.recorder import ClaimedShapes
 from shapecheck.evaluate.search.attempts import Attempts
+from shapecheck.evaluate.search.called_claims import aligned_axes
 from shapecheck.model import ArrayValue, FunctionKey, OtherValue, TreeValue, Value
 from shapecheck.model.observation import NUMBERS
 from shapecheck.shapes import Dim, EvaluationError, FixedDim, NamedDim, Spec, SymbolicDim, evaluate, parse_spec
+from shapecheck.worker.messages.plans import ClaimedShape
 
 _NUMBER = re.compile(r"(?<![\w.])(?!1\b)[1-9]\d*")
 _ATTEMPTS = 150
@@ -206,9 +208,8 @@ class ClaimFollower:
                 if claimed is None or parse_spec(claimed.spec).rank() is None:
                     is_other = (call.path, call.scope) != self._scope
                     refused = self._parameters.get(place) if is_other else None
-                    number = parse_spec(refused.spec).rank() if refused is not None else None
-                    if refused is not None and number is not None and _difference(each.value, number):
-                        conflicts.setdefault(place, _Conflict(place, refused.words))
+                    if refused is not None and (found := _refusal(place, refused, each.value)) is not None:
+                        conflicts.setdefault(place, found)
                     continue
                 spec = parse_spec(claimed.spec)
                 if _difference(each.value, len(spec.dims)):
@@ -232,6 +233,23 @@ class ClaimFollower:
         """
         outcome, missed = view.outcome, self._places - view.places()
         return len(view.holding), -len(view.conflicts) - len(missed), (outcome.ok, outcome.depth, outcome.trace)
+
+
+def _refusal(place: Place, refused: ClaimedShape, value: Value) -> _Conflict | None:
+    """What a called function says of an argument, where that has another number of axes, or others than the written.
+
+    Where nothing stands for `...` the axes that are there may be too few: `(n, 3)` for `(..., 2, 3)`.
+    """
+    dims, rank = parse_spec(refused.spec).dims, parse_spec(refused.spec).rank()
+    if rank is not None:
+        return _Conflict(place, refused.words) if _difference(value, rank) else None
+    if not isinstance(value, ArrayValue):
+        return None
+    pairs = aligned_axes(dims, value.shape)
+    unlike = tuple((size, str(dim.size)) for dim, size in pairs if isinstance(dim, FixedDim) and str(dim.size) != size)
+    if not unlike:
+        return None
+    return _Conflict(place, refused.words, unlike if len(value.shape) > len(pairs) else ())
 
 
 def _ties(size: str, wanted: str, names: Mapping[str, str]) -> Iterator[Tie]:

@@ -34,7 +34,7 @@ from shapecheck.evaluate.inputs.trials.ties import (
 )
 from shapecheck.evaluate.inputs.trials.trial import Apart, BoundCall, CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
-from shapecheck.evaluate.search.called_claims import checked_ties, related_sizes, sizes_as_before
+from shapecheck.evaluate.search.called_claims import axes_of_any, checked_ties, related_sizes, sizes_as_before
 from shapecheck.evaluate.search.derived_sizes import derived_ties, is_computed, meets_derived, varying_sizes
 from shapecheck.evaluate.search.nested_sizes import NestedSizes, meets_inner_array, meets_written_size
 from shapecheck.evaluate.search.suggest_ties import as_number, contracts_with_own, proposals, written_ties
@@ -329,7 +329,8 @@ class SizeSearch:
         ties = dict(outcome.trial.substitution.ties)
         said = related_sizes(outcome, recorder.claimed_parameters, self._scope)
         kept = sizes_as_before(outcome, recorder.claimed_shapes, recorder.claimed_parameters)
-        open_ones = (tie for tie in itertools.chain(said, kept) if not closes_circle(tie, ties))
+        along = axes_of_any(outcome, recorder.claimed_parameters, self._scope, signature.variadics())
+        open_ones = (tie for tie in itertools.chain(said, kept, along) if not closes_circle(tie, ties))
         found = [(name, text) for name, text in open_ones if not signature.distinguishes_number(name, text)]
         self._related.update(found)
         return found

@@ -39,6 +39,22 @@ class ApartError(Exception):
     """A call has to be made each time: it has effects, or arguments or results that JAX cannot take apart."""
 
 
+class _Alike:
+    """Parts that are equal to others where that can be said: what the user's own comparison raises on is not."""
+
+    def __init__(self, parts: tuple[Hashable, ...]) -> None:
+        self._parts = parts
+
+    def __hash__(self) -> int:
+        return hash(self._parts)
+
+    def __eq__(self, other: object) -> bool:
+        try:
+            return isinstance(other, _Alike) and bool(self._parts == other._parts)
+        except Exception:  # whatever static parts raise, as arrays do: nothing of ours runs here
+            return False
+
+
 class SplitArguments:
     """The arguments of one call: its tracers, and all the rest, which is static."""
 
@@ -62,7 +78,7 @@ class SplitArguments:
         """What is equal for calls that differ in their tracers only; None where that cannot be known."""
         if not all(map(_is_plain, self.static)):
             return None
-        key = (self.tree, self.is_tracer, tuple((type(leaf), leaf) for leaf in self.static))
+        key = _Alike((self.tree, self.is_tracer, tuple((type(leaf), leaf) for leaf in self.static)))
         try:
             hash(key)
         except TypeError:

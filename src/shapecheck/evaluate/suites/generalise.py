@@ -110,6 +110,8 @@ class Generaliser:
         call = self._capture(probe, scope, frame)
         if call is None or replay.is_symbolic(call):
             return
+        if replay.is_denied(call, self.described(call.function)):
+            return  # the caller's own evaluation says so, and what it rests on
         if not is_seen:
             self._bare[key] = (call, self.recorder.run) if replay.lacks_axes(call) else None
         if key in self._apart:

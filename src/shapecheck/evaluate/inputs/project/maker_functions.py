@@ -126,7 +126,7 @@ def record_makers(cls: type) -> Sequence[Maker]:
     own = [(n, getattr(cls, n)) for n, each in vars(cls).items() if isinstance(each, (staticmethod, classmethod))]
     for name, function in (*own, *beside):
         begins = re.match(rf"_?{_VERBS}(?:_|$)", name) or re.search(rf"_{_INITIAL}$", name)
-        plain = function.__func__ if isinstance(function, types.MethodType) else function
+        plain = function.__func__ if type(function) is types.MethodType else function  # not what proxies say
         inner = unwrap(plain) if begins and callable(plain) else None
         if not isinstance(inner, types.FunctionType) or inner.__module__ != cls.__module__:
             continue

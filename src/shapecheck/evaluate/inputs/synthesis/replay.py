@@ -17,7 +17,7 @@ from typing import Any
 import jax
 
 from shapecheck.evaluate.inputs.facts.body_shapes import axis_name
-from shapecheck.evaluate.inputs.facts.runtime_annotations import annotation_of, array_type
+from shapecheck.evaluate.inputs.facts.runtime_annotations import ArrayType, annotation_of, array_type
 from shapecheck.evaluate.inputs.facts.signature_facts import code_integers, field_sizes
 from shapecheck.evaluate.inputs.synthesis.freed_records import FreedRecord, freed_record
 from shapecheck.evaluate.inputs.trials import abstract_call
@@ -28,7 +28,17 @@ from shapecheck.evaluate.own_errors import is_own
 from shapecheck.evaluate.probes.attribute_access import unwrap
 from shapecheck.evaluate.probes.describe_value import is_array, is_size
 from shapecheck.model import Assumption
-from shapecheck.shapes import Bindings, FixedDim, NamedDim, Spec, SpecError, is_variadic, match, parse_spec
+from shapecheck.shapes import (
+    Bindings,
+    FixedDim,
+    NamedDim,
+    Spec,
+    SpecError,
+    dtype_matches,
+    is_variadic,
+    match,
+    parse_spec,
+)
 from shapecheck.worker.messages.plans import ParameterSpec
 
 _ATTEMPTS = 40
@@ -77,6 +87,21 @@ def coincides(seen: RecordedCall, described: Mapping[str, ParameterSpec]) -> boo
     sizes = _sizes(seen, _matching_specs(seen, described))
     free = [size for name, size in sizes.items() if name not in seen.known and size not in (0, 1)]
     return len(set(free)) < len(free)
+
+
+def is_denied(seen: RecordedCall, described: Mapping[str, ParameterSpec]) -> bool:
+    """Whether some argument is not as its annotation or comment says: by shape, or by an annotation's dtype."""
+    matched = _matching_specs(seen, described, prose=True)
+    for name, parameter in inspect.signature(seen.function).parameters.items():
+        value = seen.arguments.get(name)
+        if not isinstance(value, jax.ShapeDtypeStruct):
+            continue
+        types = _array_types(seen.function, name, parameter.annotation)
+        if name not in matched and (types or (name in described and not described[name].vague)):
+            return True
+        if types and not any(dtype_matches(each.dtype, value.dtype.name) for each in types):
+            return True
+    return False
 
 
 def lacks_axes(seen: RecordedCall) -> bool:
@@ -194,8 +219,10 @@ def _freed_records(seen: RecordedCall, specs: Mapping[str, str]) -> dict[str, Fr
     return found
 
 
-def _matching_specs(seen: RecordedCall, described: Mapping[str, ParameterSpec]) -> dict[str, str]:
-    """Parameter -> the spec that describes it, if the array that was seen is as it says."""
+def _matching_specs(
+    seen: RecordedCall, described: Mapping[str, ParameterSpec], *, prose: bool = False
+) -> dict[str, str]:
+    """Parameter -> the spec that describes it, if the array that was seen is as it says; that of docstrings, too."""
     matched: dict[str, str] = {}
     memo = Bindings()
     parameters = inspect.signature(seen.function).parameters
@@ -203,11 +230,9 @@ def _matching_specs(seen: RecordedCall, described: Mapping[str, ParameterSpec]) 
         value = seen.arguments.get(name)
         if not isinstance(value, jax.ShapeDtypeStruct):
             continue
-        annotation = annotation_of(seen.function, name, parameter.annotation)
-        types = map(array_type, (annotation, *typing.get_args(annotation)))
-        texts = [each.shape for each in types if each is not None]
-        if not texts and name in described and not (described[name].vague or described[name].prose):
-            texts = [described[name].spec]
+        texts = [each.shape for each in _array_types(seen.function, name, parameter.annotation)]
+        if not texts and name in described and not described[name].vague and (prose or not described[name].prose):
+            texts = [described[name].spec, *(described[name].others if prose else ())]
         shape = tuple((d,) for d in value.shape if isinstance(d, int))
         sizes = {known: (size,) for known, size in seen.known.items()}
         for text in texts if len(shape) == len(value.shape) else ():
@@ -216,6 +241,12 @@ def _matching_specs(seen: RecordedCall, described: Mapping[str, ParameterSpec]) 
                 matched[name], memo = text, result.bindings
                 break
     return matched
+
+
+def _array_types(function: Callable[..., object], name: str, raw: object) -> list[ArrayType]:
+    """The types of arrays that an annotation names, alone or as members of a union."""
+    annotation = annotation_of(function, name, raw)
+    return [*filter(None, map(array_type, (annotation, *typing.get_args(annotation))))]
 
 
 def _spec(text: str) -> Spec:
