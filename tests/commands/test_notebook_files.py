@@ -74,6 +74,16 @@ def test_a_cell_that_was_left_unfinished_keeps_no_other_from_being_checked(tmp_p
     assert {each.message.partition(" cannot")[0] for each in report.findings if each.code == "SC104"} == {"this cell"}
 
 
+def test_lines_that_findings_name_are_those_of_cells(tmp_path: Path) -> None:
+    twice = "def h(x: Float[Array, 'b d']):\n    y = x.T  # (b, d)\n    return y * 2  # (b, d)\n"
+    (tmp_path / "nb.ipynb").write_text(text_of(notebook([CELLS[0], CELLS[2], twice, "class Filter:\n    "])))
+    report = run(tmp_path)
+    found = [each for each in report.findings if each.path == "nb.ipynb:cell 3"]
+    words = [text for each in found for text in each.details if "says so too" in text]
+    assert words == [f"--fix leaves it: line {line} says so too, so the code may be what is wrong" for line in (3, 2)]
+    assert next(each.message for each in report.findings if each.code == "SC104").endswith("on line 1")
+
+
 def test_findings_name_cell_and_line(report: Report) -> None:
     assert [(each.path, each.span.line, each.code) for each in report.findings] == [
         ("nb.ipynb:cell 3", 1, "SC203"),

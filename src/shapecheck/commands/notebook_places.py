@@ -10,6 +10,7 @@ from typing import TypeVar
 from shapecheck.files.notebook_source import Notebook, cell_path
 from shapecheck.model import AssumedClaim, Edit, Finding, JudgedClaim, Report, Span, UnreachedClaim, VerifiedClaim
 
+_LINE = re.compile(r"\bline (\d+)\b(?! of cell)")  # of the same file, as findings name it
 _AtLine = TypeVar("_AtLine", UnreachedClaim, VerifiedClaim, AssumedClaim)
 
 
@@ -84,7 +85,16 @@ class _Places:
         number, _ = notebook.place(found.span.line)
         shift = notebook.cells[number - 1].begin - 1 if notebook.cells else 0
         fix = tuple(Edit(_up(edit.span, shift), edit.replacement) for edit in found.fix)
-        return replace(found, path=cell_path(found.path, number), span=_up(found.span, shift), fix=fix)
+
+        def line_in_cell(named: re.Match[str]) -> str:
+            cell, line = notebook.place(int(named[1]))
+            return f"line {line}" if cell == number else f"line {line} of cell {cell}"
+
+        details = tuple(_LINE.sub(line_in_cell, text) for text in found.details)
+        # What Python says of a cell that it cannot parse counts the lines of that.
+        message = found.message if found.code == "SC104" else _LINE.sub(line_in_cell, found.message)
+        path, span = cell_path(found.path, number), _up(found.span, shift)
+        return replace(found, path=path, span=span, fix=fix, message=message, details=details)
 
     def text(self, text: str) -> str:
         """Words that name lines."""
