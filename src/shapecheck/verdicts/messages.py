@@ -82,7 +82,7 @@ def failure_finding(evaluation: Evaluation, failure: Failure, frame: Frame, line
     if evaluation.mode == "sized" and evaluation.sizes:
         details.append(_sizes_text(evaluation))
     if evaluation.sizes and not failure.requires:
-        details.append(f"in all {evaluation.tried} assignments of sizes that were tried")
+        details.append(f"{evaluation.tried} assignments of sizes were tried, and it fits none of them")
     details += _describe_switches(evaluation)
     details.append(f"in {frame.function}, evaluated for {evaluation.target}")
     # That one size follows from another (`m_rfft` from `m`) is mostly meant, though no claim says so.
