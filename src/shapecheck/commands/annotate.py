@@ -25,7 +25,7 @@ from shapecheck.shapes.claim_text import ClaimText
 from shapecheck.syntax.source_text import read_source
 from shapecheck.verdicts.findings import runs_for_claims
 from shapecheck.verdicts.proved_shapes import ProvedShape, dialect_of, prove_shapes
-from shapecheck.worker.entry_phase import CUT
+from shapecheck.worker.entry_phase import CUTS
 from shapecheck.worker.messages.plans import ModulePlan
 from shapecheck.worker.supervisor import RunResult
 
@@ -142,7 +142,7 @@ def _require_functions(modules: Iterable[Module], only: Sequence[str]) -> None:
 
 def _troubles(evaluated: RunResult) -> Counter[str]:
     """What kept code from being evaluated, and how often."""
-    found = Counter(f"{each.subject}: {each.reason}" for each in evaluated.troubles if each.reason != CUT)
+    found = Counter(f"{each.subject}: {each.reason}" for each in evaluated.troubles if each.reason not in CUTS)
     found.update(evaluated.tests.problems if evaluated.tests is not None else ())
     found.update(evaluated.failures)
     return found
@@ -151,7 +151,7 @@ def _troubles(evaluated: RunResult) -> Counter[str]:
 def _count_cut(evaluated: RunResult) -> int:
     """The tests, entries and files for which there was no time."""
     tests = evaluated.tests.cut if evaluated.tests is not None else 0
-    return evaluated.cut + tests + sum(trouble.reason == CUT for trouble in evaluated.troubles)
+    return evaluated.cut + tests + sum(trouble.reason in CUTS for trouble in evaluated.troubles)
 
 
 def _is_wanted(module: Module, place: OpenPlace, only: Sequence[str]) -> bool:

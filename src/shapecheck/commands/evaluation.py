@@ -35,7 +35,7 @@ from shapecheck.verdicts.evaluation_results import ClaimKey
 from shapecheck.verdicts.judge import Verdicts, judge
 from shapecheck.verdicts.messages import line_span
 from shapecheck.verdicts.unreached import Reasons, remedy
-from shapecheck.worker.entry_phase import CUT
+from shapecheck.worker.entry_phase import CUTS
 from shapecheck.worker.messages.plans import ConfiguredExample, ModulePlan, WorkerSettings
 from shapecheck.worker.result_cache import ResultCache
 from shapecheck.worker.shard_outcome import ShardOutcome
@@ -260,7 +260,7 @@ def report(
         kept, baselined = baseline.filter(kept, sources, config.baseline)
     hint = ""
     if share is None and summary.total > 0 and summary.verified == 0 and not (evaluated.bugs or verdicts.bugs):
-        late = evaluated.cut or any(trouble.reason == CUT for trouble in evaluated.troubles)
+        late = evaluated.cut or any(trouble.reason in CUTS for trouble in evaluated.troubles)
         hint = _MORE_TIME if late else remedy(modules, judgement.troubles, evaluated.python)
     return Report(
         findings=kept,

@@ -44,6 +44,9 @@ _LEAST_OF_PROGRAMS = 0.05  # of it, if next to nothing is claimed in them
 _TO_JUDGE, _MOST_TO_JUDGE = 0.001, 0.4  # seconds for a call, and of the time for entries at most
 _OF_ENTRY = 0.25  # of the time that is left, where many entries wait
 CUT = "the time for the whole run was over (--budget)"
+_CUT_IMPORT = "importing it took more than its share of the time for the whole run (--budget)"
+CUTS = (CUT, _CUT_IMPORT)
+"""What is said of what there was no time for."""
 """Why something was not evaluated."""
 _NOT_IMPORTED_AGAIN = "a second process, which was to evaluate it, could not import all that the first one had imported"
 Scopes = set[FunctionKey]
@@ -162,7 +165,7 @@ class EntryPhase:
         with conduct.lock:
             conduct.saw(files)
             if self.entries is None:
-                late = {trouble.path for trouble in conduct.result.troubles if trouble.reason == CUT}
+                late = {trouble.path for trouble in conduct.result.troubles if trouble.reason in CUTS}
                 if conduct.memory is not None:
                     conduct.memory.note_imports("entries", imported, whole=not late)
                     listed = {entry.key for entry in entries}
@@ -218,19 +221,20 @@ class EntryPhase:
             with conduct.lock:
                 conduct.step(f"importing {plan.name}")
                 if left <= 0:
-                    self._note_unloaded(plan, "", CUT)
+                    self._note_unloaded(plan, "", self._why_cut())
                     return True
             limit = min(limit, max(left, _LEAST))
         try:
             answer = worker.ask(ImportModule(path=plan.path), limit)
         except RequestTimeoutError as error:
             with conduct.lock:
-                self._note_unloaded(plan, *(("", CUT) if limit < conduct.timeout else ("SC304", error.reason)))
+                cut = limit < conduct.timeout
+                self._note_unloaded(plan, *(("", self._why_cut()) if cut else ("SC304", error.reason)))
             return True
         except WorkerEndedError as error:
             with conduct.lock:
                 late = anew and limit < conduct.timeout and time.monotonic() > until
-                conduct.blame(error.executing or plan.path, plan, CUT if late else error.reason)
+                conduct.blame(error.executing or plan.path, plan, self._why_cut() if late else error.reason)
             return False
         with conduct.lock:
             if answer.error:
@@ -239,6 +243,10 @@ class EntryPhase:
                 self._note_absent(plan, answer.absent)
                 self._note_loaded(plan, answer.evaluation)
         return True
+
+    def _why_cut(self) -> str:
+        """Why an import came to no end: others may have time left that is not for it."""
+        return CUT if time.monotonic() >= self.deadline else _CUT_IMPORT
 
     def count_remaining(self) -> int:
         """How many entries may have to be evaluated."""
