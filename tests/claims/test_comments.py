@@ -97,6 +97,7 @@ READINGS = {
     "[(batch,) mul]": ["batch mul", "mul"],
     "([b], t, [q], c)": ["b t q c", "b t c", "t q c", "t c"],
     "(batch?, seq, dim)": ["batch seq dim", "seq dim"],
+    "((timesteps), features)": ["timesteps features", "features"],
     "([b,] t, c)": ["b t c", "t c"],
     "(n[, d])": ["n d", "n"],
     "(b, t)": ["b t"],

@@ -43,6 +43,50 @@ def wrong(x):
     x, rows = jax.lax.scan(lambda c, i: (c, c[:, 0]), x, jnp.arange(7))  # (B, 7, F)  ~SC201
     return rows
 ''',
+    # A change above an `if` is what its one arm makes.
+    "arm.py": '''
+def promoted(x, y):
+    """
+    Args:
+        x: of shape (b, d, k) or (d, k)
+        y: of shape (k,)
+    """
+    # Promote (d, k) to (1, d, k)  ~unreached
+    if x.ndim == 2:
+        x = x[None]
+    elif x.ndim != 3:
+        raise ValueError("neither")
+    return x @ y
+
+def wrong(x, y):
+    """
+    Args:
+        x: of shape (b, d, k) or (d, k)
+        y: of shape (k,)
+    """
+    # Promote (d, k) to (1, d, k)  ~SC201
+    if x.ndim == 2:
+        x = x[:, None]
+    return x @ y
+''',
+    # A later sentence has another shape for some case.
+    "case.py": '''
+class Gaussian:
+    def __init__(self, mean, chol):
+        self.mean, self.chol = mean, chol
+
+    def sample(self, key, n: int = 1, simplify: bool = True):
+        """
+        Returns (n, dim) array of samples, stacked in the rows. ~tentative
+        If `simplify = True`
+        and `n = 1` then it is flattened, so that the return shape is `(dim,)`.
+        """
+        samples = self.mean + jax.random.normal(key, (n, self.mean.shape[0])) @ self.chol.T
+        return samples.ravel() if simplify and n == 1 else samples
+
+def test_one():
+    assert Gaussian(jnp.zeros(5), jnp.eye(5)).sample(jax.random.key(0)).shape == (5,)
+''',
     # What a comment calls by its name is of that name, whatever sign stands between.
     "tilde.py": '''
 def halves(x):

@@ -247,7 +247,8 @@ class CommentClaimReader:
         following, previous = self._neighbours(line)
         if previous is not None and _POINTS_UP.match(line.comment.text):
             following = None
-        found = [self.anchors.statement(each) for each in (following, previous) if each is not None]
+        found = [self.anchors.above(line.comment, following)] if following is not None else []
+        found += [self.anchors.statement(previous)] if previous is not None else []
         targets = [each for each in found if each is not None]
         if following is not None and line.is_plain and self._ends_block(line) and self._is_trailed(following):
             left = self.other_places.taken_anew(following)  # what is below has a shape of its own

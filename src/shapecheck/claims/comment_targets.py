@@ -30,6 +30,7 @@ from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, argument
 from shapecheck.syntax.source_text import SourceText
 
 _ARROW = re.compile(r"[-=]>|[→⇒]")
+_CHANGES = re.compile(r"[-=]>|[→⇒]|[)\]]\s+(?:to|into)\s+[(\[]")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _INNER = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -85,6 +86,18 @@ class CommentTargets:
             tested = self._condition_subject(placed, placed.node)
             return tested if tested is not None else self.statement(placed)
         return None if isinstance(placed.node, ast.ClassDef) else self.statement(placed)
+
+    def above(self, comment: Comment, placed: PlacedStatement) -> CommentTarget | None:
+        """What a comment describes that stands above a statement.
+
+        Of `# Promote (d, d) to (1, d, d)` above `if x.ndim == 2:` it is what that arm leaves, where it is taken.
+        """
+        node = placed.node
+        if isinstance(node, ast.If) and _CHANGES.search(comment.text):
+            raising = last_statement(_other_arm(node))
+            if raising is None or isinstance(raising, ast.Raise):
+                return self._left_by_arm(placed, node) or self.statement(placed)
+        return self.statement(placed)
 
     def _condition_subject(self, placed: PlacedStatement, node: ast.If) -> CommentTarget | None:
         """What `if x.ndim == 2:  # (b, t)` describes: the array that is tested, where the branch begins."""
@@ -321,6 +334,12 @@ class CommentTargets:
 def _join_readings(targets: Sequence[CommentTarget]) -> CommentTarget:
     """The readings of one comment, the most natural first."""
     return replace(targets[0], places=tuple(dict.fromkeys(place for each in targets for place in each.places)))
+
+
+def _other_arm(node: ast.If) -> Sequence[ast.stmt]:
+    """What runs if a condition does not hold, or the next one does."""
+    is_elif = len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If)
+    return node.orelse[0].body if is_elif and isinstance(node.orelse[0], ast.If) else node.orelse
 
 
 def _roots(node: ast.stmt) -> list[ast.expr]:

@@ -24,6 +24,7 @@ from shapecheck.claims.described_shapes import (
 )
 from shapecheck.claims.docstring_sections import Item, Line, read_items, without_markup
 from shapecheck.claims.mentioned_shapes import named_shapes, shape_of_summary
+from shapecheck.claims.result_phrases import has_another_case
 from shapecheck.claims.signature_lines import ARROW, read_signature
 from shapecheck.claims.statement_subjects import is_plain_type
 from shapecheck.claims.unmarked_shapes import admits_number, takes_no_array
@@ -247,6 +248,8 @@ class DocstringReader:
         )
         if count > 1:  # nobody says else which of the results it is
             shapes = [each for each in shapes if each.result is not None]
+        if has_another_case(text.text, begin + len(first), self.readable):
+            shapes = [replace(each, sure=False) for each in shapes]
         for each in shapes if count > 1 else shapes[:1]:
             way: tuple[Selector, ...] = () if each.result is None else (each.result,)
             select = (*way, "leaves") if each.leaves else way

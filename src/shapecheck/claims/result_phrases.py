@@ -20,6 +20,9 @@ from shapecheck.shapes import Spec
 
 _SENTENCE_END = re.compile(r"\.(?=\s|$)|;\s|\n\s*\n|\n\s*[-*]\s|$")
 _SEPARATOR = re.compile(r"[,;](?=\s)|(?<=[\s)\]`])(?:and|&)\s")
+_ANOTHER_CASE = re.compile(
+    r"\b(?:if|when|unless|otherwise)\b[^.]*\b(?:return(?:s|ed)?|results?|outputs?)\b[^.]*", re.IGNORECASE
+)
 _OPENS, _CLOSES = "([{", ")]}"
 _WORD = re.compile(r"[A-Za-z_][\w'-]*")
 _LAST_NAME = re.compile(r"([A-Za-z_]\w*)[`'\"*:]*\s*[`'\"]*$")
@@ -96,11 +99,24 @@ def read_results(
     if count == 0 and in_parenthesis is not None:
         count = len(pieces)
     places = _places(shaped, len(pieces), count, returned)
+    is_one_case = has_another_case(text, end, known)
     return [
-        NamedResult(piece.bracket, place, sure=not _may_be_argument(piece, parameters))
+        NamedResult(piece.bracket, place, sure=not (is_one_case or _may_be_argument(piece, parameters)))
         for (_, piece), place in zip(shaped, places, strict=False)
         if piece.bracket is not None
     ]
+
+
+def has_another_case(text: str, begin: int, known: Container[str]) -> bool:
+    """Whether the text behind a sentence has another shape of the result for some case.
+
+    "Returns (n, d) samples. If `simplify`, the return shape is (d,)."
+    """
+    behind = [each for each in find_brackets(text) if each.start >= begin and may_be_shape(each, known)]
+    return any(
+        any(match.start() < each.start < match.end() for each in behind)
+        for match in _ANOTHER_CASE.finditer(text, begin)
+    )
 
 
 def names_several(text: str, known: Container[str]) -> bool:

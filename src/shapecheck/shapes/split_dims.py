@@ -94,7 +94,7 @@ def _with_question_mark(tokens: list[Token], option: int) -> Iterator[_DimPiece]
 def _option(tokens: list[Token], index: int, before: Sequence[Token]) -> int:
     """Behind which token an optional bracket ends that begins at `index`; 0 if there begins none.
 
-    `[B]`, `(B,)`, `[B,]` and `N[, D]` may be left out; `x[0]`, `(H*W)` and `see [B]` are something else.
+    `[B]`, `(B)`, `(B,)`, `[B,]` and `N[, D]` may be left out; `x[0]`, `(H*W)` and `see [B]` are something else.
     """
     opener = tokens[index].text
     if opener not in {"[", "("}:
@@ -109,7 +109,8 @@ def _option(tokens: list[Token], index: int, before: Sequence[Token]) -> int:
         return 0
     if any(token.kind != "name" and token.text not in _IN_OPTIONS for token in inside):
         return 0  # `[-1, 1]`
-    marked = inside[0].text == "," or inside[-1].text == ","
+    between = (not behind or behind[0].text == ",") and (index == 0 or tokens[index - 1].text == ",")
+    marked = inside[0].text == "," or inside[-1].text == "," or (len(inside) == 1 and between)
     return end + 1 if opener == "[" or marked else 0
 
 
