@@ -60,6 +60,38 @@ def attribution(cache: Hooks, dirn):
     last = contrib[:, :, -1]  # [layer, head, d_model]  ~SC201
     return last @ dirn  # [layer, head]  ~SC201
 """,
+    # What records alone count may be as many as the model counts, whatever they call it.
+    "counted.py": """
+State = Float[Array, "num_states state_dim"]
+
+class EnvState(NamedTuple):
+    agent: State
+    goal: State
+
+class Edges(NamedTuple):
+    feats: Float[Array, "n_recv n_send n_feat"]
+    mask: Float[Array, "n_recv n_send"]
+    receivers: Int[Array, "n_recv"]
+
+class Env:
+    def __init__(self, num_agents: int, dt: float = 0.03):
+        self.num_agents = num_agents
+
+    def nodes(self, state: EnvState) -> Float[Array, "nodes state_dim"]:
+        feats = jnp.zeros((self.num_agents * 2, 4)).at[: self.num_agents].set(state.agent)
+        return feats.at[self.num_agents :].set(state.goal)
+
+    def turned(self, state: EnvState) -> Float[Array, "nodes state_dim"]:  ~unreached
+        feats = jnp.zeros((self.num_agents * 2, 4)).at[: self.num_agents].set(state.agent.T)  ~SC305
+        return feats
+
+    def edges(self, state: EnvState) -> Edges:
+        diff = state.agent[:, None] - state.agent[None]
+        return Edges(diff, jnp.eye(self.num_agents), jnp.arange(self.num_agents))
+
+    def graph(self, state: EnvState) -> Float[Array, "nodes state_dim"]:
+        return jnp.zeros((self.edges(state).mask.shape[0], 4))
+""",
     # And so have the fields of the instance itself.
     "own_fields.py": """
 class Codebook(eqx.Module):

@@ -10,7 +10,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
 
-from shapecheck.evaluate.inputs.facts.namesakes import are_different_things
+from shapecheck.evaluate.inputs.facts.namesakes import are_different_things, counts_things
 from shapecheck.evaluate.inputs.synthesis.made_integers import EVEN, ODD
 from shapecheck.evaluate.inputs.synthesis.real_values import VALUES
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import INVENTIONS, CannotSynthesiseError
@@ -50,6 +50,7 @@ _OTHER_DEFAULTS, _OTHER_DEFAULTS_SECONDS = 24, 1.0
 _WITH_VALUES, _WITH_VALUES_SECONDS = 6, 2.0
 _DECIDED, _DECIDED_SECONDS = 24, 2.0
 _OTHER_LENGTHS, _OTHER_LENGTHS_SECONDS = 24, 1.0
+_MOST_COUNTS = 4  # sizes that records may have from the model
 _AS_MADE, _AS_MADE_SECONDS = 40, 1.5
 _MOST_RANKS = 2  # of one array that are tried
 _MOST_BUILT = 2  # sizes of a model's values, the last ones first
@@ -250,6 +251,25 @@ class FurtherRuns:
             return found
         with self._attempts.apart(_OTHER_LENGTHS, _OTHER_LENGTHS_SECONDS):
             return next(iter(self._runs_of(dataclasses.replace(trial, substitution=INDEPENDENT))), found)
+
+    def as_records_fit(self, first: TrialOutcome) -> Iterator[TrialOutcome]:
+        """The runs where what only records count is as many as the model counts: `num_states` of its `num_agents`.
+
+        What is false because both were made up apart is no claim's fault.
+        """
+        call, signature = first.bound_call, self._call_spec.signature
+        ties = dict(first.trial.substitution.ties)
+        names = [n for n, _ in call.chosen if n not in ties and signature.is_of_records_alone(n)] if call else []
+        if call is None or not names or not self._accuses:
+            return
+        last = {name.rpartition(".")[2]: size for name, size in call.integers.items() if name not in call.arguments}
+        counts = [size for name, size in last.items() if counts_things(name) and not signature.uses(name)]
+        for name, size in itertools.islice(itertools.product(names, dict.fromkeys(counts)), _MOST_COUNTS):
+            if self._attempts.is_exhausted():
+                return
+            outcome = self._sizes.with_tie(first.trial, (name, str(size)))
+            if outcome.ok:
+                yield outcome
 
     def named_elsewhere(self, seen: Sequence[TrialOutcome]) -> tuple[TrialOutcome, ...]:
         """Free names that the class or the code gives a size after all: what holds with that size is not false.

@@ -52,6 +52,11 @@ def is_extent(name: str) -> bool:
     return any(word in EXTENTS for word in words(name))
 
 
+def counts_things(name: str) -> bool:
+    """Whether a name says how many there are of something: `num_states`, `n_edges`, `steps`."""
+    return is_extent(name) or (words(name)[:1] in _NUMBERS and len(words(name)) > 1)
+
+
 def counts_examples(name: str) -> bool:
     """Whether an axis of this name counts what a model is given many of: no size of the model follows that."""
     return any(word in (_BATCH | _POINTS) - {"m", "query", "key"} for word in words(name))

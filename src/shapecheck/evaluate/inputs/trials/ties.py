@@ -23,6 +23,7 @@ from shapecheck.evaluate.inputs.facts.namesakes import (
     are_moments,
     are_namesakes,
     are_sides,
+    counts_things,
     is_extent,
     is_of_models,
     is_of_moment,
@@ -209,6 +210,16 @@ class CallSignature:
         one, other = (first, second) if first in of_records else (second, first)
         return one in of_records - own and other in own - of_records
 
+    def is_of_records_alone(self, name: str) -> bool:
+        """Whether a name counts something, and only records have it for axes of their fields: `num_states`."""
+        own = {n for array in self.arrays if not array.inside for n in parse_spec(array.spec).names()}
+        own |= {n for names in self.claims for n in names}
+        return name not in own and any(name in names for names in self._of_records()) and counts_things(name)
+
+    def _of_records(self) -> Iterator[Collection[str]]:
+        yield from self.records
+        yield from (parse_spec(array.spec).names() for array in self.arrays if array.inside)
+
     def names_both(self, first: str, second: str) -> bool:
         """Whether the claims of this scope use both names, or two names that go for them."""
         used = {name for names in self._all() for name in names}
@@ -368,6 +379,8 @@ def _to_size(name: str, size: int, signature: CallSignature, sizes: Sizes) -> As
     ):
         return Assumption("tie", name, namesake, "namesake")
     shown = named[0] if named else str(size)
+    if named and signature.is_of_records_alone(name) and not any(map(signature.uses, named)):
+        return Assumption("tie", name, shown, "alias")  # a record has its own word for it, whatever it is made for
     if not named and size in sizes.own:  # an array that was given with the call has this extent too
         return Assumption("tie", name, shown, "alias")
     if not named and name in _variables_of_makers(signature.function):
