@@ -265,3 +265,20 @@ def test_the_word_for_an_array_directly_in_front_of_its_axes(described) -> None:
         f"{vector} .0: return",
         f"{matrix} .1: return",
     ]
+
+
+def test_a_dtype_behind_the_word_for_an_array_is_no_axis(described) -> None:
+    source = '''
+        def f(origins, matrix):
+            """Convert.
+
+            Args:
+                origins: ndarray(float32), [..., 3], where rays begin.
+                matrix: ndarray(float32), [3, 3], inverse.
+
+            Returns:
+                ends: jnp.ndarray(float32), [..., 3].
+            """
+            return g(origins, matrix)
+    '''
+    assert described(source) == ["[... 3]: param origins", "[3 3]: param matrix", "[... 3]: return"]

@@ -73,6 +73,20 @@ def animated(states: Environment):
     return jnp.pad(jax.vmap(jax.vmap(Environment.render))(states), ((0, 0), (0, 0), (0, 1), (0, 1), (0, 0)))  ~SC302
 
 
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass
+class Board:
+    cells: Int[Array, "3 3"]
+    turn: Int[Array, ""]
+
+    def value(self) -> Int[Array, ""]:
+        return self.cells.sum() * self.turn
+
+
+def values(boards: Board):
+    return jax.vmap(Board.value)(boards)  ~SC302
+
+
 def twice(x: Float[Array, "n"]):  ~unreached
     return jax.vmap(jax.vmap(jnp.sin))(x)  ~SC301
 """

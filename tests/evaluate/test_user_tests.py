@@ -286,6 +286,23 @@ def test_message():
 """,
         {"ok": 1},
     ),
+    # A checker that is off here would have raised what is expected before JAX raises something else.
+    "refused_by_checker": Case(
+        """
+def add(x: Float[Array, "n 2"], y: Float[Array, "n 2"]) -> Float[Array, "n 2"]:
+    return jax.vmap(lambda a, b: a + b)(x, y)
+""",
+        """
+from jaxtyping import jaxtyped
+
+def test_refused():
+    checked = jaxtyped(m.add, typechecker=None)
+    checked(jnp.ones((3, 2)), jnp.ones((3, 2)))
+    with pytest.raises(TypeError):
+        checked(jnp.ones((3, 2)), jnp.ones((4, 2)))
+""",
+        {"ok": 1},
+    ),
     # The base class says any number of channels; the instance whose call was seen is one for two.
     "override_of_seen": Case(
         """

@@ -201,6 +201,8 @@ def _read_bracket(text: str, group: _BracketGroup) -> Bracket | bool:
         return False
     if "optional" in map(str.lower, reading.spec.names()):
         return False  # `(tuple, optional)` says of which type a parameter is
+    if is_of_array and comment_dtype(inside.strip()):
+        return False  # `ndarray(float32), [..., 3]`
     if _FLAT.search(before) and _IN_ORDER.match(text, group.end):
         return False  # "the flat (k, p, b) layout": in which order the entries of one axis come
     if _SIZE_OF_EACH.search(inside):

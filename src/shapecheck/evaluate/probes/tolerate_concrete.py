@@ -111,8 +111,9 @@ class Steps(StepHandle):
     def _is_ours(self, kind: Kind, error: BaseException) -> bool:
         if kind == "raises":
             # What was expected did not come: pytest's own Failed is no Exception.
-            expecting = bool(self._expecting) and self._expecting[-1]
-            return expecting and (type(error).__name__ == "Failed" or self._asks_for_values(error))
+            # Or it is JAX that refuses what a checker, which is off here, would have refused before.
+            is_refusal = type(error).__name__ == "Failed" or self._kind_of(error) == "shape"
+            return bool(self._expecting) and self._expecting[-1] and (is_refusal or self._asks_for_values(error))
         if not isinstance(error, Exception) or self._kind_of(error) == BUG:
             return False
         if kind == "shapes" and isinstance(error, AssertionError) and self.trusts_shapes and not self._passed:

@@ -31,7 +31,9 @@ _NUMBERS = re.compile(r"\d+")
 _OUT_OF_BOUNDS = re.compile(r"\b(?:index|axis) -?(\d+) is out of bounds")
 # What goes through some blocks, of which a class was given none, has nothing to join.
 _JOINS_NOTHING = re.compile(r"need at least one array", re.IGNORECASE)
-_MAPS_NUMBER = re.compile(r"vmap was requested to map its argument along axis")
+_MAPS_ONE = re.compile(
+    r"vmap was requested to map its argument along axis|to be mapped:.* of argument \w+\.\w+ .* of argument \w+\.\w+ "
+)
 _OPERANDS = re.compile(r"number of operands, (\d+)")
 _OF_WHAT_WAS_MADE = (_IS_NEGATIVE, _HAS_NO_ARRAY, _JOINS_NOTHING)
 _SQUEEZED = re.compile(r"size not equal to one, got shape=\(([\d, ]*)\) and dimensions=\(([\d, ]*)\)")
@@ -125,12 +127,12 @@ def _indexes_by_made(outcome: TrialOutcome) -> bool:
 
 
 def _maps_one_record(outcome: TrialOutcome) -> bool:
-    """Whether a number is mapped over where a record was made up: of a stack of records each field has an axis more.
+    """Whether a number, or fields, are mapped over where a record was made up: of a stack each field has an axis more.
 
     So callers hand it on whom `scan` or `vmap` gave it, whatever the record's class says of one of them.
     """
-    is_number = outcome.failure is not None and _MAPS_NUMBER.search(outcome.failure.message) is not None
-    return is_number and outcome.bound_call is not None and bool(outcome.bound_call.inner_specs)
+    maps_one = outcome.failure is not None and _MAPS_ONE.search(outcome.failure.message) is not None
+    return maps_one and outcome.bound_call is not None and outcome.bound_call.has_inner_arrays
 
 
 def lacks_layer(outcome: TrialOutcome) -> bool:

@@ -366,6 +366,7 @@ class CallBuilder:
                 apart=self.apart(),
                 options=sum((each.choices.options for each in inventors), start=Options()),
                 inner_specs=tuple(dict.fromkeys(assignment.inner_specs)),
+                has_inner_arrays=assignment.has_inner_arrays,
                 computed=assignment.computed,
                 built=construction.assignment.used_sizes() if construction is not None else (),
                 conditions=conditions,

@@ -185,6 +185,7 @@ class SizeAssignment:
         self._sizes: dict[str, Size] = {}
         self._given_sizes: set[int] = set()
         self.used: dict[str, Size] = {}
+        self.has_inner_arrays, self._depth = False, 0  # whether instances among the arguments have some
         self.inner_specs: list[str] = []  # of arrays inside of arguments, which have names of their own, tied or not
         self.computed: dict[int, SymbolicDim] = {}  # those that follow from others, by their sizes
         self._inner: dict[str, None] = {}  # these names
@@ -238,11 +239,13 @@ class SizeAssignment:
         """Meanwhile the arrays of an instance in this place are made."""
         is_further = cls in self._made_classes
         self._made_classes.add(cls)
+        self._depth += 1
         if is_further:
             self._further.append(place)
         try:
             yield
         finally:
+            self._depth -= 1
             if is_further:
                 self._further.pop()
 
@@ -348,6 +351,7 @@ class SizeAssignment:
                 dims.append(evaluate(dim, self.size))
                 if isinstance(dim, SymbolicDim) and type(dims[-1]) is int:
                     self.computed[dims[-1]] = dim
+        self.has_inner_arrays |= self._depth > 0
         inside = self._inner.keys() | self._tied_inside
         if any(name in inside or f"{name}0" in inside for name in parsed.names()):
             self.inner_specs.append(spec)

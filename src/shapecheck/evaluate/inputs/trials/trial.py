@@ -70,15 +70,16 @@ class Apart:
 class BoundCall:
     """An entry made ready for one trial.
 
-    `chosen` are the sizes of its free names, `integers` those of its model and its arguments by name, `arguments` the
-    names of the latter. `own` are the sizes of arrays that are given and stay, `lengths` those of made-up sequences.
-    `assumptions` are what was made up; `shared` are ties of free names to the sizes that they had in the constructor,
-    `held` are the sizes of the arrays of its class, by the names of their axes, `fields` those of free names, `options`
-    what could be chosen otherwise. `inner_specs` are those of arrays inside of its arguments that name dims of their
-    own. `computed` are the dims that follow from others, such as `n//2+1`, by the sizes that they have. `built` are the
-    names that arrays given to the constructor have, with their sizes. In `conditions` the call counts those that it
-    decided, by place. `defaults_replaced` tells whether integers inside of its arguments have other sizes than their
-    defaults. `later` are arguments that were made when models asked for them.
+    `chosen` are the sizes of its free names, `integers` those of its model and its arguments by name, `arguments`
+    the names of the latter. `own` are the sizes of arrays that are given and stay, `lengths` those of made-up
+    sequences. `assumptions` are what was made up; `shared` are ties of free names to the sizes that they had in the
+    constructor, `held` are the sizes of the arrays of its class, by the names of their axes, `fields` those of free
+    names, `options` what could be chosen otherwise. `inner_specs` are those of arrays inside of its arguments that
+    name dims of their own; it `has_inner_arrays` if there are any. `computed` are the dims that follow from others,
+    such as `n//2+1`, by the sizes that they have. `built` are the names that arrays given to the constructor have,
+    with their sizes. In `conditions` the call counts those that it decided, by place. `defaults_replaced` tells
+    whether integers inside of its arguments have other sizes than their defaults. `later` are arguments that were
+    made when models asked for them.
     """
 
     call: Callable[[], None]
@@ -94,6 +95,7 @@ class BoundCall:
     apart: Apart = Apart()
     options: Options = NO_OPTIONS
     inner_specs: tuple[str, ...] = ()
+    has_inner_arrays: bool = False
     computed: Mapping[int, SymbolicDim] = field(default_factory=dict)
     built: ChosenSizes = ()
     conditions: Counter[tuple[int, ...]] = field(default_factory=Counter)
