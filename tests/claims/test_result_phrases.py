@@ -282,3 +282,42 @@ def test_a_dtype_behind_the_word_for_an_array_is_no_axis(described) -> None:
             return g(origins, matrix)
     '''
     assert described(source) == ["[... 3]: param origins", "[3 3]: param matrix", "[... 3]: return"]
+
+
+def test_items_of_a_dict_or_a_tuple_on_lines_of_their_own(described) -> None:
+    source = '''
+        def f(params, margins):
+            """Convert.
+
+            Params:
+            -------
+            params: a dictionary of the natural parameters, containing
+                - J: a shape (T, D, D) array
+                - h: a shape (T, D) array, the linear part
+            margins: a tuple, containing
+                - rest: a number
+                - means: a shape (T, D) array
+            """
+            return g(params, margins)
+    '''
+    assert described(source) == [
+        "[T D D] .entry J: param params",
+        "[T D] .entry h: param params",
+        "[T D] .1: param margins",
+    ]
+
+
+def test_named_rows_are_of_the_variables_that_are_returned(described) -> None:
+    source = '''
+        def f(C, d):
+            """Find the map.
+
+            Returns:
+            --------
+            A mapping P x + offset
+            offset: (N, 1) the additive part
+            P: (N, D) the linear part
+            """
+            return P, offset
+    '''
+    assert described(source) == ["[N 1] .1: return", "[N D] .0: return"]

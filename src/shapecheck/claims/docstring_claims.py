@@ -15,7 +15,7 @@ from shapecheck.claims.axis_words import MAY_SAY_RANK, rank_of
 from shapecheck.claims.brackets import Bracket
 from shapecheck.claims.claim_sites import SiteKey, Sites
 from shapecheck.claims.comment_text import lone_capital
-from shapecheck.claims.described_entries import entry_shapes
+from shapecheck.claims.described_entries import entry_shapes, item_shapes
 from shapecheck.claims.described_shapes import (
     DescribedShape,
     gives_else,
@@ -155,6 +155,7 @@ class DocstringReader:
         if docstring is None:
             return
         items = self._items_of(scope, node, docstring)
+        items = _in_place_of_names(items, node)
         returned = sum(item.kind == "return" and item.style == "numpy" for item in items)
         *items, prose = items
         said: set[str] = set()  # the names of dims that the parameters have here
@@ -321,12 +322,13 @@ class DocstringReader:
         else:
             found = [self._place(scope, node, item.kind, name) for name in item.names]
             places = [place for place in found if place is not None]
-        entries = [*entry_shapes(text.text, known)]
+        entries: list[tuple[str | int, DescribedShape]] = [*entry_shapes(text.text, known)]
+        entries = entries or [*item_shapes(text.text, known)]
         for owner, name, place in places:
             if entries:
                 outer = (item.place,) if is_return and returned > 1 else ()
                 for key, each in entries:
-                    way = (*outer, entry_selector(key))
+                    way = (*outer, entry_selector(key) if isinstance(key, str) else key)
                     yield self._claim(text, each, owner, f"{name}[{key!r}]", place, way, None)
                 continue
             if place.kind != "return" and _IS_OF_NAME.match(text.text):
@@ -481,6 +483,23 @@ def _join_lines(lines: Sequence[Line]) -> _Description:
         length += len(line.text) + 1
     text, offsets = without_markup("\n".join(parts))
     return _Description(text, offsets, tuple(starts) or ((0, Line(1, 0, "")),))
+
+
+def _in_place_of_names(items: list[Item], node: Function | ast.ClassDef) -> list[Item]:
+    """The items, those of returned variables in the places of these, where a sentence stands before them, or one twice.
+
+    A function that returns `P, offset` may say what they are together, and then `P: (d, d)` and `offset: (n,)`.
+    """
+    names = _returned_names(node) if isinstance(node, Function) else []
+    results = [item for item in items if item.kind == "return" and item.style == "numpy"]
+    named = [item for item in results if item.names]
+    if len(results) == len(names) or len(named) < 2 or {name for each in named for name in each.names} != {*names}:
+        return items
+    if any(len(item.names) > 1 for item in named):
+        return items
+    for item in named:
+        item.place = names.index(item.names[0])
+    return [item for item in items if item not in results or item in named]
 
 
 def _returned_names(node: Function) -> list[str]:

@@ -299,7 +299,7 @@ class EntrySearch:
         settled = self._further.as_settled(first) if self._follower.meets_numbers(first) else ()
         if made := (
             *self._further.as_file_makes(first),
-            *self._further.as_records_fit(first),
+            *self._further.as_counted(first),
             *self._further.left_out(first),
             *self._further.as_decorated(first),
             *settled,

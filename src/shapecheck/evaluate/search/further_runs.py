@@ -10,7 +10,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
 
-from shapecheck.evaluate.inputs.facts.namesakes import are_different_things, counts_things
+from shapecheck.evaluate.inputs.facts.namesakes import are_different_things, is_count
 from shapecheck.evaluate.inputs.synthesis.made_integers import EVEN, ODD
 from shapecheck.evaluate.inputs.synthesis.real_values import VALUES
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import INVENTIONS, CannotSynthesiseError
@@ -252,18 +252,18 @@ class FurtherRuns:
         with self._attempts.apart(_OTHER_LENGTHS, _OTHER_LENGTHS_SECONDS):
             return next(iter(self._runs_of(dataclasses.replace(trial, substitution=INDEPENDENT))), found)
 
-    def as_records_fit(self, first: TrialOutcome) -> Iterator[TrialOutcome]:
-        """The runs where what only records count is as many as the model counts: `num_states` of its `num_agents`.
+    def as_counted(self, first: TrialOutcome) -> Iterator[TrialOutcome]:
+        """The runs where what a dim counts is as many as the model counts: `num_states` of its `num_agents`.
 
         What is false because both were made up apart is no claim's fault.
         """
         call, signature = first.bound_call, self._call_spec.signature
-        ties = dict(first.trial.substitution.ties)
-        names = [n for n, _ in call.chosen if n not in ties and signature.is_of_records_alone(n)] if call else []
-        if call is None or not names or not self._accuses:
+        if call is None or not self._accuses:
             return
-        last = {name.rpartition(".")[2]: size for name, size in call.integers.items() if name not in call.arguments}
-        counts = [size for name, size in last.items() if counts_things(name) and not signature.uses(name)]
+        ties = dict(first.trial.substitution.ties)
+        names = [n for n, _ in call.chosen if n not in ties and (signature.is_of_records_alone(n) or is_count(n))]
+        of_model = {name.rpartition(".")[2]: size for name, size in call.integers.items() if name not in call.arguments}
+        counts = [size for name, size in of_model.items() if is_count(name) and not signature.uses(name)]
         for name, size in itertools.islice(itertools.product(names, dict.fromkeys(counts)), _MOST_COUNTS):
             if self._attempts.is_exhausted():
                 return

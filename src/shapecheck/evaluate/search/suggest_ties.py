@@ -50,7 +50,9 @@ def proposals(outcome: TrialOutcome) -> list[tuple[str, str]]:
     least = 3 if any(array.startswith("uint32[2") for _, array in failure.arrays) else 2
     sizes = [w for w in words if w not in free and w.isdigit() and int(w) in known]
     most = math.inf if _OF_ONE_AXIS.match(failure.message) else _LARGEST_FIXED
-    fixed = [w for w in words if w not in free and w.isdigit() and w not in sizes and least <= int(w) <= most]
+    met = {size for axes in opposite_sizes(failure.message) for size in axes}
+    fixed = [w for w in words if w not in free and w.isdigit() and w not in sizes and int(w) >= least]
+    fixed = [w for w in fixed if int(w) <= most or w in met]
     if (either := _EITHER.search(failure.message)) is not None:  # a cross product in a plane is one number
         fixed.sort(key=lambda number: number != either[2])
     multiples = [w for w in words if "*" in w and w.partition("*")[2] in free]

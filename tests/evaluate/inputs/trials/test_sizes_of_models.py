@@ -35,6 +35,39 @@ class Masked(eqx.Module):
     def cut(self, u_hat: Complex[Array, "C (N//2)+1"], u: Complex[Array, "C N"]) -> Complex[Array, "C N"]:
         return (self.mask * u_hat).sum() * self.mask.T * u ~SC301
 """,
+    # There may be one state for each agent, but hardly for each head; channels are features in any place; and what
+    # meets a size of the model's own has that, however large it is.
+    "counts.py": """
+from flax import nnx
+
+class Env(eqx.Module):
+    num_agents: int
+    num_heads: int
+
+    def graph(self, agent: Float[Array, "num_states 4"]) -> Float[Array, "nodes 4"]:
+        return jnp.zeros((self.num_agents * 2, 4)).at[: self.num_agents].set(agent)
+
+    def mixed(self, agent: Float[Array, "num_states 4"]) -> Array:
+        return jnp.zeros((self.num_heads * 2, 4)).at[: self.num_heads].set(agent) ~SC305
+
+class Conv(nnx.Conv):
+    def __call__(self, x):
+        '''
+        Args:
+            x: of shape (batch_size, channels, time_steps)
+        '''
+        return super().__call__(x.transpose(0, 2, 1)).transpose(0, 2, 1)
+
+class Loss(eqx.Module):
+    rate: float
+
+    @property
+    def _vocab_size(self):
+        return 32000
+
+    def __call__(self, logits: Float[Array, "b t num_classes"], targets: Int[Array, "b t"]) -> Float[Array, "b t"]:
+        return (jax.nn.one_hot(targets, self._vocab_size) * jax.nn.log_softmax(logits)).sum(-1)
+""",
     "open_axes.py": """
 class Step(eqx.Module):
     factor: Complex[Array, "E ... (N//2)+1"]

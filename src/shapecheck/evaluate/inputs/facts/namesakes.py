@@ -52,9 +52,10 @@ def is_extent(name: str) -> bool:
     return any(word in EXTENTS for word in words(name))
 
 
-def counts_things(name: str) -> bool:
-    """Whether a name says how many there are of something: `num_states`, `n_edges`, `steps`."""
-    return is_extent(name) or (words(name)[:1] in _NUMBERS and len(words(name)) > 1)
+def is_count(name: str) -> bool:
+    """Whether a name says in two words how many there are of something that is none of a model: `num_states`."""
+    counted, *rest = words(name) or ("",)
+    return counted in _HOW_MANY and bool(rest) and not is_of_models(name)
 
 
 def counts_examples(name: str) -> bool:
