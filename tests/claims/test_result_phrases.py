@@ -286,7 +286,7 @@ def test_a_dtype_behind_the_word_for_an_array_is_no_axis(described) -> None:
 
 def test_items_of_a_dict_or_a_tuple_on_lines_of_their_own(described) -> None:
     source = '''
-        def f(params, margins):
+        def f(params, masks, margins):
             """Convert.
 
             Params:
@@ -294,15 +294,20 @@ def test_items_of_a_dict_or_a_tuple_on_lines_of_their_own(described) -> None:
             params: a dictionary of the natural parameters, containing
                 - J: a shape (T, D, D) array
                 - h: a shape (T, D) array, the linear part
+            masks: Dictionary of masks:
+                * 'attention': single mask, shape [T, D].
+                * 'output': output mask, shape [T].
             margins: a tuple, containing
                 - rest: a number
                 - means: a shape (T, D) array
             """
-            return g(params, margins)
+            return g(params, masks, margins)
     '''
     assert described(source) == [
         "[T D D] .entry J: param params",
         "[T D] .entry h: param params",
+        "[T D] .entry attention: param masks",
+        "[T] .entry output: param masks",
         "[T D] .1: param margins",
     ]
 

@@ -43,6 +43,18 @@ def wrong(x):
     x, rows = jax.lax.scan(lambda c, i: (c, c[:, 0]), x, jnp.arange(7))  # (B, 7, F)  ~SC201
     return rows
 ''',
+    # What may be a tree of arrays has these in the shapes of something else.
+    "tree.py": '''
+def scaled(data):
+    """
+    Args:
+        data: array of shape `(n, dim)` (or a pytree matching `template`, if given).  ~tentative
+    """
+    return jax.tree.map(lambda each: each / 2, data)
+
+def test_tree():
+    scaled({"a": jnp.ones((5, 2)), "b": jnp.ones((5, 2, 2))})
+''',
     # A change above an `if` is what its one arm makes.
     "arm.py": '''
 def promoted(x, y):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
-from itertools import pairwise
+from collections.abc import Container, Iterator, Sequence
 
 from shapecheck.claims.axis_words import words
 from shapecheck.claims.brackets import find_brackets
@@ -15,15 +14,15 @@ from shapecheck.shapes import comment_dtype
 # Without such a word texts in quotes may be what an argument may be, each with a shape of its own.
 _IS_DICT = re.compile(r"\b(?:\w*dict(?:s|ionary|ionaries)?|mappings?)\b|\{\s*['\"`]", re.IGNORECASE)
 _LEAST_ITEMS = 2
+_MARKED = re.compile(r"\bshape\s*[:=]?\s*(?:of\s+)?[`'\"]*$", re.IGNORECASE)
 _KINDS = words("an a the array arrays tensor tensors matrix vector of with shape shaped float int integer bool boolean")
 _KIND = r"[A-Za-z][\w.]*"
 _KEY = r"(?P<quote>['\"])(?P<key>[A-Za-z_]\w*)(?P=quote)"
 _PLAIN = r"(?P<plain>[A-Za-z_]\w*)"
 # What stands between the key and its shape: `"pos": float array of shape `.
 _BETWEEN = rf"[ \t]*[:=]?[ \t]*(?P<kind>(?:{_KIND}[ \t]+){{0,5}})[:=]?[ \t]*`*$"
-# An item of a list, one on each line: `- C: a shape (n, d) array`.
-_ITEM = re.compile(rf"\n[ \t]*[-*+][ \t]+`*(?P<bare>[A-Za-z_]\w*)`*[ \t]*:{_BETWEEN}")
-_ITEMS = re.compile(r"\n[ \t]*[-*+][ \t]+`*[A-Za-z_]\w*`*[ \t]*:")
+# An item of a list, one on each line: `- C: a shape (n, d) array`, `* 'mask': which are left, shape [n]`.
+_ITEM = re.compile(r"\n[ \t]*[-*+][ \t]+[`'\"]*(?P<key>[A-Za-z_]\w*)[`'\"]*[ \t]*:")
 _IS_TUPLE = re.compile(r"\b(?:\w*tuples?|pairs?|triples?)\b", re.IGNORECASE)
 _QUOTED = re.compile(rf"`*{_KEY}`*{_BETWEEN}")
 # Without quotes it stands where a list has its items.
@@ -44,12 +43,16 @@ def entry_shapes(text: str, known: Container[str]) -> Iterator[tuple[str, Descri
     is_dict = _IS_DICT.search(text)
     if is_dict is None:
         return
+    items = [*_ITEM.finditer(text, is_dict.end())]
+    if len(items) >= _LEAST_ITEMS:
+        yield from ((key, shape) for _, key, shape in _shapes_of(items, text, known))
+        return
     begin, first = is_dict.start(), ""
     for bracket in find_brackets(text):
         if bracket.start < begin:
             continue
         before, begin = text[begin : bracket.start], bracket.end
-        entry = _QUOTED.search(before) or _LISTED.search(before) or _ITEM.search(before)
+        entry = _QUOTED.search(before) or _LISTED.search(before)
         if entry is None and (entry := _FIRST.search(before)) is not None:
             first = entry["bare"]
         if entry is None:
@@ -70,13 +73,25 @@ def entry_shapes(text: str, known: Container[str]) -> Iterator[tuple[str, Descri
 
 def item_shapes(text: str, known: Container[str]) -> Iterator[tuple[int, DescribedShape]]:
     """The places in a tuple that a description gives shapes to, one on each line: `a tuple of\n- means: (n, d)`."""
-    starts = [match.start() for match in _ITEMS.finditer(text)]
     is_tuple = _IS_TUPLE.search(text)
-    if is_tuple is None or len(starts) < _LEAST_ITEMS or is_tuple.start() > starts[0]:
-        return
-    for place, (begin, end) in enumerate(pairwise([*starts, len(text)])):
-        shapes = [each for each in find_brackets(text) if begin < each.start < end and may_be_shape(each, known)]
-        entry = _ITEM.search(text[begin : shapes[0].start]) if shapes else None
-        if entry is not None:
-            is_marked = "shape" in (entry["kind"] or "").lower().split()
-            yield place, DescribedShape(shapes[0], sure=True, leaves=False, apart=True, unmarked=not is_marked)
+    items = [*_ITEM.finditer(text, is_tuple.end())] if is_tuple is not None else []
+    if len(items) >= _LEAST_ITEMS:
+        yield from ((place, shape) for place, _, shape in _shapes_of(items, text, known))
+
+
+def _shapes_of(
+    items: Sequence[re.Match[str]], text: str, known: Container[str]
+) -> Iterator[tuple[int, str, DescribedShape]]:
+    """The place, the name and the shape of each item in a row that has one alone."""
+    ends = [*(each.start() for each in items[1:]), len(text)]
+    brackets = find_brackets(text)
+    for place, (item, end) in enumerate(zip(items, ends, strict=True)):
+        inside = [each for each in brackets if item.end() <= each.start < end]
+        marked = [each for each in inside if _MARKED.search(text[: each.start])]
+        shapes = marked or [each for each in inside if may_be_shape(each, known)]
+        if len(shapes) == 1:
+            yield (
+                place,
+                item["key"],
+                DescribedShape(shapes[0], sure=True, leaves=False, apart=True, unmarked=not marked),
+            )

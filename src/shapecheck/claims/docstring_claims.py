@@ -50,6 +50,7 @@ _OPENING = re.compile(r"[rRuUbBfF]{0,2}(\"\"\"|'''|\"|')")
 _MAY_HINT_TYPED = re.compile(rf"{MAY_SAY_RANK.pattern}|{MAY_LIST_TEXTS.pattern}", re.IGNORECASE)
 _MAY_HINT = re.compile(rf"{_MAY_HINT_TYPED.pattern}|{MAY_SAY_TYPE.pattern}", re.IGNORECASE)
 _MAY_STATE = re.compile(r"shape|scalar|[(\[][^()\[\]]*[)\]]|\w [x×] \w|-by-|[A-Z\d]x[A-Z\d]", re.IGNORECASE)
+_OR_TREE = re.compile(r"\bor\s+(?:an?\s+)?(?:pytrees?|trees?|nested\b)", re.IGNORECASE)
 _SCALAR_NAMED = re.compile(r"\b(?:an?|the)\s+scalar\s+[`'\"*]*(?P<name>[A-Za-z_]\w*)")  # "along (a scalar index)"
 _LIST_OF_TUPLES = re.compile(r"\b[Ll]ists? of\b[^.:]*\b(?:tuples?|pairs?)\b")
 
@@ -309,6 +310,8 @@ class DocstringReader:
         if is_return:  # "of shape [...] (as the input)" leaves it to the words behind, and cannot be false
             shapes = [each for each in shapes if each.bracket.dtype or each.bracket.spec.dims != (AnyDims(),)]
         if is_return and gives_else(text.text, self.tables.scopes[scope].parameters):
+            shapes = [replace(each, sure=False) for each in shapes]
+        if _OR_TREE.search(text.text):  # then its arrays have the shapes of what that is like
             shapes = [replace(each, sure=False) for each in shapes]
         select: tuple[Selector, ...] = ("leaves",) if any(each.leaves for each in shapes) else ()
         if item.kind == "return":
