@@ -48,7 +48,7 @@ def wrong(x):
 def scaled(data):
     """
     Args:
-        data: array of shape `(n, dim)` (or a pytree matching `template`, if given).  ~tentative
+        data: array of shape `(n, dim)` (or a pytree matching `template`, if given).
     """
     return jax.tree.map(lambda each: each / 2, data)
 
