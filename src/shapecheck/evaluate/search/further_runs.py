@@ -261,13 +261,14 @@ class FurtherRuns:
         if call is None or not self._accuses:
             return
         ties = dict(first.trial.substitution.ties)
-        names = [n for n, _ in call.chosen if n not in ties and (signature.is_of_records_alone(n) or is_count(n))]
+        free = [name for name, _ in call.chosen if name not in ties]
         of_model = {name.rpartition(".")[2]: size for name, size in call.integers.items() if name not in call.arguments}
-        counts = [size for name, size in of_model.items() if is_count(name) and not signature.uses(name)]
-        for name, size in itertools.islice(itertools.product(names, dict.fromkeys(counts)), _MOST_COUNTS):
+        counts = {name: size for name, size in of_model.items() if is_count(name)}
+        pairs = ((n, str(counts[i])) for n, i in itertools.product(free, counts) if signature.may_count_as(n, i))
+        for tie in itertools.islice(dict.fromkeys(pairs), _MOST_COUNTS):
             if self._attempts.is_exhausted():
                 return
-            outcome = self._sizes.with_tie(first.trial, (name, str(size)))
+            outcome = self._sizes.with_alias(first.trial, tie)
             if outcome.ok:
                 yield outcome
 

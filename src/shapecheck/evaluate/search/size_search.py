@@ -37,7 +37,13 @@ from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.called_claims import axes_of_any, checked_ties, related_sizes, sizes_as_before
 from shapecheck.evaluate.search.derived_sizes import derived_ties, is_computed, meets_derived, varying_sizes
 from shapecheck.evaluate.search.nested_sizes import NestedSizes, meets_inner_array, meets_written_size
-from shapecheck.evaluate.search.suggest_ties import as_number, contracts_with_own, proposals, written_ties
+from shapecheck.evaluate.search.suggest_ties import (
+    as_number,
+    contracts_with_own,
+    meets_count,
+    proposals,
+    written_ties,
+)
 from shapecheck.evaluate.search.unfit_sizes import fails_elsewhere, unfit_axes
 from shapecheck.model import ArrayValue, Assumption, FunctionKey
 from shapecheck.shapes import NamedDim, parse_spec
@@ -422,6 +428,11 @@ class SizeSearch:
             return (found.depth, found.trace) > (before.depth, before.trace)
         return fails_elsewhere(found, before)
 
+    def with_alias(self, trial: Trial, tie: Tie) -> TrialOutcome:
+        """A run with one more tie, of two names that may be those of one size."""
+        self._met.add(tie)
+        return self.with_tie(trial, tie)
+
     def with_tie(self, trial: Trial, tie: Tie) -> TrialOutcome:
         """A run with one more tie."""
         substitution = Substitution((*trial.substitution.ties, tie))
@@ -429,7 +440,12 @@ class SizeSearch:
 
     def is_explained(self, tie: Tie, outcome: TrialOutcome) -> bool:
         """Whether something that is written says that the two have one size."""
-        if contracts_with_own(tie, outcome, self._call_spec.signature) or self._is_named_so(tie, outcome):
+        signature = self._call_spec.signature
+        if (
+            contracts_with_own(tie, outcome, signature)
+            or meets_count(tie, outcome, signature)
+            or self._is_named_so(tie, outcome)
+        ):
             self._met.add(tie)
         return self.explain_tie(tie, outcome).provenance != "invented"
 

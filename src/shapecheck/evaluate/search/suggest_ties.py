@@ -228,6 +228,18 @@ def _relations(size: int, free: Mapping[str, str]) -> Iterator[str]:
                 yield forms[size].format(name)
 
 
+def meets_count(tie: Tie, outcome: TrialOutcome, signature: CallSignature) -> bool:
+    """Whether the two sizes of a tie do not fit each other, and may be one number by what they count."""
+    (name, size), bound_call = tie, outcome.bound_call
+    if bound_call is None or outcome.failure is None or not size.isdigit():
+        return False
+    met = {dict(bound_call.chosen).get(name, ""), size}
+    if not any(met == {*pair} for pair in opposite_sizes(outcome.failure.message)):
+        return False
+    named = (each.rpartition(".")[2] for each, value in bound_call.integers.items() if str(value) == size)
+    return any(signature.may_count_as(name, each) for each in named)
+
+
 def contracts_with_own(tie: Tie, outcome: TrialOutcome, signature: CallSignature) -> bool:
     """Whether the size of a tie is that of an array which the instance holds or the code writes, and multiplies there.
 

@@ -210,19 +210,23 @@ class CallSignature:
         one, other = (first, second) if first in of_records else (second, first)
         return one in of_records - own and other in own - of_records
 
-    def is_of_records_alone(self, name: str) -> bool:
-        """Whether a name counts something, and only records have it for axes of their fields: `num_states`."""
+    def may_count_as(self, name: str, integer: str) -> bool:
+        """Whether a dim and an integer that no claim names may be one number, by what they are numbers of.
+
+        A record has its own word for what it counts, whatever it is made for; agents may have one state each; and
+        channels are features, wherever they stand. But a length is no number of heads.
+        """
+        if self.uses(integer):
+            return False
+        if is_count(integer):
+            return is_count(name) or (is_extent(name) and self._is_of_records_alone(name))
+        return not (_FEATURES.isdisjoint(words(name)) or _FEATURES.isdisjoint(words(integer)))
+
+    def _is_of_records_alone(self, name: str) -> bool:
         own = {n for array in self.arrays if not array.inside for n in parse_spec(array.spec).names()}
         own |= {n for names in self.claims for n in names}
-        return (
-            name not in own
-            and any(name in names for names in self._of_records())
-            and (is_extent(name) or is_count(name))
-        )
-
-    def _of_records(self) -> Iterator[Collection[str]]:
-        yield from self.records
-        yield from (parse_spec(array.spec).names() for array in self.arrays if array.inside)
+        inside = (parse_spec(array.spec).names() for array in self.arrays if array.inside)
+        return name not in own and any(name in names for names in (*self.records, *inside))
 
     def names_both(self, first: str, second: str) -> bool:
         """Whether the claims of this scope use both names, or two names that go for them."""
@@ -383,12 +387,6 @@ def _to_size(name: str, size: int, signature: CallSignature, sizes: Sizes) -> As
     ):
         return Assumption("tie", name, namesake, "namesake")
     shown = named[0] if named else str(size)
-    if named and not any(signature.uses(each.rpartition(".")[2]) for each in named):
-        # A record has its own word for it, whatever it is made for; agents may have one state each; and channels are
-        # features, wherever they stand. But a length is no number of heads.
-        is_one_count = is_count(name) and any(is_count(each.rpartition(".")[2]) for each in named)
-        if signature.is_of_records_alone(name) or is_one_count or _are_features(name, named):
-            return Assumption("tie", name, shown, "alias")
     if not named and size in sizes.own:  # an array that was given with the call has this extent too
         return Assumption("tie", name, shown, "alias")
     if not named and name in _variables_of_makers(signature.function):
@@ -399,12 +397,6 @@ def _to_size(name: str, size: int, signature: CallSignature, sizes: Sizes) -> As
     is_alias = is_feature and not list(_standing_beside(name, size, signature, sizes))
     is_alias &= not any(signature.has_all({name, *factors}) for factors in sizes.factors_of(size))
     return Assumption("tie", name, shown, "alias" if is_alias else "invented")
-
-
-def _are_features(name: str, integers: Sequence[str]) -> bool:
-    """Whether a dim and an integer both are features by their names."""
-    last = [each.rpartition(".")[2] for each in integers]
-    return not _FEATURES.isdisjoint(words(name)) and any(not _FEATURES.isdisjoint(words(each)) for each in last)
 
 
 def _standing_beside(name: str, size: int, signature: CallSignature, sizes: Sizes) -> Iterator[str]:
