@@ -8,7 +8,6 @@ from pathlib import Path
 
 from shapecheck import files
 from shapecheck.commands.lock.lock_location import lock_file
-from shapecheck.commands.unread_cells import without_unread_cells
 from shapecheck.config import Config, ConfigError
 from shapecheck.files.notebook_source import SUFFIX, Notebook, NotebookError, read_notebook
 from shapecheck.incremental.cache_store import KeptTexts
@@ -95,6 +94,8 @@ def read_texts(
         try:
             data = file.read_bytes()
             if notebooks is not None and file.suffix == SUFFIX:
+                from shapecheck.commands.unread_cells import without_unread_cells  # noqa: PLC0415  # it loads a parser
+
                 notebooks[files.shown_path(file)] = notebook = without_unread_cells(read_notebook(data))
                 data = notebook.module.encode()
             texts[files.shown_path(file)] = (file, data)
