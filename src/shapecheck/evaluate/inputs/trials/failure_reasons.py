@@ -51,7 +51,7 @@ _PLACEMENT = re.compile(
 # An axis whose size was left out, or an array: a choice of ours, where an argument may be None.
 _NO_SIZE = re.compile(r"sequences of concrete values of integer type, got .*\bNone\b|\bshape of None\b")
 _TRACED_SIZE = re.compile(
-    r"sequences of concrete values of integer type, got .*Tracer\b|parameter \w+ was not hashable: .*Tracer\b"
+    r"sequences of concrete values of integer type, got .*Trace[dr]\b|parameter \w+ was not hashable: .*Tracer\b"
 )
 _TRACER = re.compile(r"\b\w*Tracer\b")
 _TRACED = re.compile(r"traced array with shape (\S+?)\.?(?:\s|$)")
