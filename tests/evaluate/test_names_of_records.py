@@ -92,6 +92,22 @@ class Env:
     def graph(self, state: EnvState) -> Float[Array, "nodes state_dim"]:
         return jnp.zeros((self.edges(state).mask.shape[0], 4))
 """,
+    # A comment on a record may tell of the axes that a stack of it has in front, of which its own fields do not know.
+    "stacked.py": """
+class Block(eqx.Module):
+    scale: Float[Array, "width"]
+
+class Blocks(eqx.Module):
+    blocks: Block  # [num_blocks]  ~unreached
+    gates: jax.Array  # [num_blocks]
+
+    def __init__(self, num_blocks: int, width: int, *, key):
+        self.blocks = jax.vmap(lambda k: Block(jax.random.normal(k, (width,))))(jax.random.split(key, num_blocks))
+        self.gates = jnp.zeros((num_blocks,))
+
+    def __call__(self, x: Float[Array, "width"]) -> Float[Array, "num_blocks width"]:
+        return self.blocks.scale * x
+""",
     # And so have the fields of the instance itself.
     "own_fields.py": """
 class Codebook(eqx.Module):
