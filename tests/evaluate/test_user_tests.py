@@ -303,6 +303,31 @@ def test_refused():
 """,
         {"ok": 1},
     ),
+    # What is converted keeps its shape, and the second of two shapes above two statements is not of the first's rows.
+    "converted": Case(
+        '''
+def marginal(locations, n_time: int):
+    """Marginal intensities.
+
+    Args:
+        locations: ``(N, d_space)`` query locations.
+
+    Returns:
+        ``(N,)`` array of intensities.  ~SC207
+    """
+    locations = jnp.asarray(locations)
+    t = jnp.linspace(0.0, 1.0, n_time)
+    # Tile locations across the time axis: (N, T, d_space) and (N, T).  ~tentative
+    s_tiled = jnp.repeat(locations[:, None, :], n_time, axis=1)
+    t_tiled = jnp.broadcast_to(t, (locations.shape[0], n_time))
+    return jnp.sum(jnp.exp(s_tiled.sum(-1) * t_tiled), axis=0)
+''',
+        """
+def test_marginal():
+    assert jnp.all(m.marginal(jnp.array([[0.5, 0.5], [2.0, 2.0]]), n_time=32) > 0)
+""",
+        {"ok": 1},
+    ),
     # The base class says any number of channels; the instance whose call was seen is one for two.
     "override_of_seen": Case(
         """

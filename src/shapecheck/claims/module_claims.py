@@ -23,6 +23,7 @@ from shapecheck.claims.docstring_claims import DocstringReader
 from shapecheck.claims.doubtful_words import FOR_A_RANK
 from shapecheck.claims.imported_aliases import Neighbours
 from shapecheck.claims.inferred_parameters import inferred_parameters
+from shapecheck.claims.kept_shapes import keeps_shape
 from shapecheck.claims.known_dims import known_dims, own_sizes
 from shapecheck.claims.local_names import has_meaning, rebound
 from shapecheck.claims.near_names import NearNames
@@ -192,9 +193,17 @@ def _with_variables(tables: Tables, used: set[str], paths: PathReader) -> Iterat
             sizes=own,
             switches=paths.switches(scope.index),
             records=tuple(dict.fromkeys((*own_class, *(t for name in scope.parameters for t in types.get(name, ()))))),
-            reassigned=tuple(name for name in scope.parameters if tables.assignments(scope.index, name)),
+            reassigned=tuple(name for name in scope.parameters if _is_changed(tables, scope.index, name)),
             for_a_rank=isinstance(node, Function) and FOR_A_RANK.search(ast.get_docstring(node) or "") is not None,
         )
+
+
+def _is_changed(tables: Tables, scope: int, name: str) -> bool:
+    """Whether a parameter is given values that need not have its shape, as `x = jnp.asarray(x)` has."""
+    places, function = tables.assignments(scope, name), tables.nodes[scope]
+    if len(places) != 1 or not isinstance(function, Function):
+        return bool(places)
+    return not keeps_shape(function, tables.statements[places[0]].node.lineno, name)
 
 
 def _record_types(tables: Tables) -> Mapping[int, Mapping[str, tuple[int, ...]]]:

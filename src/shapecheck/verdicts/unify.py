@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 
-from shapecheck.model import Claim, Observation
+from shapecheck.model import ArrayValue, Claim, Observation
 from shapecheck.shapes import Size, match, parse_spec
 from shapecheck.shapes.solve_dims import solve_dims
 from shapecheck.verdicts.call_bindings import CallReader
@@ -145,6 +145,8 @@ def ballot(reader: CallReader, claim: Claim, observation: Observation, dropped: 
     """The names that one claim by itself binds at one value, which nothing else binds, with their sizes."""
     if vague_names(claim) in reader.vague:
         return
+    if claim.select and not claim.sure and isinstance(observation.value, ArrayValue):
+        return  # `(N, T, d) and (N, T)` above two statements says nothing of the rows of the first value
     try:
         readings = select_described(claim, observation.value)
     except NoArrayError:
