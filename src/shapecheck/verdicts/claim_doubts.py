@@ -83,10 +83,11 @@ class ClaimDoubts:
             spec = self.reader.spec(claim)
             if any(self._judge_part(claim, spec, part, observation.names, None) is None for (part,) in leaves):
                 return f"it gives one shape for a {value.type} of several arrays, and fits some of them"
-        if isinstance(value, TreeValue) and claim.notation == "comment" and not claim.select:
+        is_node = isinstance(value, TreeValue) and value.kind == "node"
+        if is_node and claim.notation == "comment" and not claim.select:
             stack = replace(claim, spec=f"{claim.spec} ...")
             if parse_spec(claim.spec).rank() and self._judge(stack, observation, turn) is None:
-                return f"it may tell of the axes that a stack of {value.type} has in front"
+                return "it may tell of the axes that a stack of such records has in front"
         in_fields = self._is_of_field(claim) and claim.notation == "comment"
         fresh = [b.name for b in mismatch.bound if b.name in self.reader.fresh]
         if mismatch.reason == "dim" and isinstance(value, TreeValue) and self._varies(claim, observation, fresh):
