@@ -25,7 +25,7 @@ import jax
 import numpy as np
 
 from shapecheck.evaluate.framework_protocol import is_state, is_wrapper, pytree_classes
-from shapecheck.evaluate.own_errors import is_own
+from shapecheck.evaluate.own_errors import is_own, raise_own_within
 from shapecheck.evaluate.probes.monkeypatch import patch_attribute, subclasses
 from shapecheck.evaluate.probes.recorder import Recorder, Watch
 from shapecheck.evaluate.probes.vmap_axes import VmapFrames, is_mapped_within, mapped_axes
@@ -51,7 +51,8 @@ class _Alike:
     def __eq__(self, other: object) -> bool:
         try:
             return isinstance(other, _Alike) and bool(self._parts == other._parts)
-        except Exception:  # whatever static parts raise, as arrays do: nothing of ours runs here
+        except Exception as error:  # static parts may be anything, as arrays are
+            raise_own_within(error)
             return False
 
 
