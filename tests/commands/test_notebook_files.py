@@ -170,6 +170,11 @@ def test_a_magic_may_go_on_over_several_lines() -> None:
     assert cell_python(text) == python
 
 
+def test_a_magic_may_stand_without_its_sign() -> None:
+    assert cell_python("ls ../data/x\ncd ..\npip install -q flax").split("\n") == ["pass"] * 3
+    assert cell_python("ls = [1]\nx = (\n") == "ls = [1]\nx = (\n"  # no Python, but no magic in it
+
+
 def test_paths_of_cells() -> None:
     assert split_cell_path("a/b.ipynb:cell 12") == ("a/b.ipynb", 12)
     assert split_cell_path("a/b.py") == ("a/b.py", 0)

@@ -269,6 +269,69 @@ def turned(grid):
     """grid: grid coordinates, of shape (n, k, 3)."""
     return grid.transpose(1, 0, 2)  # (n, k, 3)  ~SC201
 ''',
+    # What another variable is made to match has the shape.
+    "matched.py": '''
+def film(x, cond):
+    """
+    Args:
+        x: array of shape (b, n, d).
+        cond: array of shape (b, k).
+    """
+    h = x
+    for _ in range(2):
+        h = jnp.tanh(h)
+        scale, shift = jnp.split(jnp.tile(cond, 2)[:, :2], 2, axis=-1)  # Each: (b, 1)
+
+        # Broadcast to match h: (b, n, d)
+        scale = scale[:, None, :]
+        shift = shift[:, None, :]
+
+        h = h * scale + shift
+    return h
+''',
+    # What broadcasts has an axis of one, whatever it is called by; an argument has the size that callers give it.
+    "ones.py": '''
+def rotary(x):
+    """x: array of shape (b, s, d)."""
+    grid = jnp.ones(x.shape[1:])
+    sines = jnp.sin(grid)[None]  # (b, s, d)  ~SC201
+    cosines = jnp.cos(grid)[None]  # (b, s, d)  ~SC201
+    return x * sines + x * cosines
+
+def test_rotary():
+    rotary(jnp.zeros((4, 2, 3)))
+''',
+    # The columns of a table are no axes.
+    "columns.py": '''
+def first(data):
+    """data: [time] columns"""
+    return data[:, 0]
+''',
+    # In a branch that does not run a variable is nothing, though it is an argument.
+    "branches.py": '''
+def velocity(x, t):
+    """x: array of shape (b, n, d)."""
+    if t.ndim == 1:
+        t = t[:, None, None]  # (b,) -> (b, 1, 1)  ~unreached
+    return x * t
+''',
+    "test_branches.py": """
+from branches import velocity
+
+def test_velocity():
+    assert velocity(jnp.zeros((1, 5, 2)), jnp.array(0.5)).shape == (1, 5, 2)
+""",
+    # What goes into a value is no such value where the code ends there.
+    "ended.py": """
+TABLE = [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]
+
+def inertias(n_bodies: int):
+    rows = jnp.array(TABLE)[:n_bodies]
+    found = jnp.zeros((n_bodies, 3, 3))
+    return found.at[:, jnp.arange(3), jnp.arange(3)].set(  ~SC302
+        rows
+    )  # (n_bodies, 3, 3)  ~unreached
+""",
 }
 
 

@@ -314,6 +314,10 @@ def test_what_is_no_list_of_dims_between_spaces(text: str) -> None:
     assert parse_comment_dims(text, spaces=True) is None
 
 
+def test_any_is_no_name() -> None:
+    assert parse_comment_dims("Any, Any, 3") == Spec((AnyDim(), AnyDim(), FixedDim(3)))
+
+
 def test_fixed_and_named_dims_keep_their_labels() -> None:
     assert parse_comment_dims("tgt=1, d=D/2, q=k, e=?") == Spec(
         (

@@ -34,6 +34,7 @@ _WORD_BEFORE = re.compile(r"[A-Za-z]\w*+$")
 _JAXTYPING_ARGUMENT = re.compile(r"""\s*[\w.]*\s*,?\s*(?:"([^"]*)"|'([^']*)')\s*""")
 _WHERE = re.compile(r"\bwhere[\s`]+$", re.IGNORECASE)
 _FLAT = re.compile(r"\bflat(?:tened)?[\s`]+$", re.IGNORECASE)
+_COLUMNS = re.compile(r"[`\s]+columns?\b", re.IGNORECASE)
 _IN_ORDER = re.compile(r"[\s`]+(?:layout|order(?:ing)?)\b", re.IGNORECASE)
 _SIZE_OF_EACH = re.compile(r"(?:^|,)\s*[^\W\d]\w*(?:/[^\W\d]\w*){2,}\s*(?:,|$)")
 # The first and last name differ in an index only: `dim_1, ..., dim_N` is any number of dims.
@@ -207,6 +208,8 @@ def _read_bracket(text: str, group: _BracketGroup) -> Bracket | bool:
         return False  # "the flat (k, p, b) layout": in which order the entries of one axis come
     if _SIZE_OF_EACH.search(inside):
         return False  # `q, k, v  # [n, dk/dk/dv]`: sizes of several arrays, one by one
+    if square and _COLUMNS.match(text, group.end) and reading.spec.names():
+        return False  # "a table with [time, x] columns"
     return Bracket(
         start=start,
         end=group.end,

@@ -398,7 +398,7 @@ class CommentClaimReader:
         if name is None or (segment.labels and name not in segment.labels):
             return None
         places = [name_place(scope, name, placed.node, "before", placed.loop)]
-        is_given = name in self.tables.scopes[scope].parameters
+        is_given = name in self.tables.scopes[scope].parameters and self.labels.is_unconditional(placed)
         on_the_way = [each for each in found[1:] if isinstance(each, ast.Call | ast.Subscript)]
         if is_given and not on_the_way and not any(p < placed.place for p in self.tables.assignments(scope, name)):
             places.insert(0, SiteKey(kind="param", scope=scope, name=name))

@@ -170,6 +170,11 @@ class CommentLabels:
                 return False
         return bool(body)
 
+    def is_unconditional(self, placed: PlacedStatement) -> bool:
+        """Whether a statement stands in a function itself, and in no branch or loop of it."""
+        node = self.tables.nodes[self.tables.function_scope(placed.scope)]
+        return isinstance(node, Function) and placed.block == self.tables.by_node[node.body[0]].block
+
     def _is_as_given(self, parameter: str, placed: PlacedStatement, segment: Segment) -> bool:
         """Whether a call that does not fail comes to this statement, and the parameter is there what was passed.
 
@@ -177,7 +182,7 @@ class CommentLabels:
         """
         scope = self.tables.function_scope(placed.scope)
         node = self.tables.nodes[scope]
-        if not isinstance(node, Function) or placed.block != self.tables.by_node[node.body[0]].block:
+        if not isinstance(node, Function) or not self.is_unconditional(placed):
             return False
         if not self.begins(placed) and (segment.tail.strip(" .") or _makes_part(placed.node, parameter)):
             return False

@@ -66,6 +66,8 @@ _STEPS = words(
     move swap merge unfold tile repeat reduce resize crop ravel
     """
 )
+# "Broadcast to match h: (b, n, d)" gives the shape of h.
+_AS_OTHERS = words("match matching like as")
 # Behind one of these words a bracket without marker is an interval, a set of axes, a factor, a tuple, ...
 _NOT_BEFORE = words(
     """
@@ -233,7 +235,7 @@ class _LeadReader:
         """Whether a lead tells of what becomes of a value: `transposed to`, or as a step, `reshape state:`."""
         if words[-1:] in (["to"], ["into"], ["form"]):
             return _CHANGES.fullmatch(words[0]) is not None
-        return len(words) > 2 and words[-1] == ":" and words[0] in _STEPS
+        return len(words) > 2 and words[-1] == ":" and words[0] in _STEPS and words[-3] not in _AS_OTHERS
 
     def _assigns(self) -> bool:
         """Whether a lone name and an equals sign stand in front, `x =`, or behind a comma as in `image, t =`."""

@@ -16,6 +16,11 @@ SUFFIX = ".ipynb"
 # What these cell magics stand in front of is Python all the same; of others, nobody knows.
 _PYTHON_MAGICS = frozenset({"capture", "memit", "prun", "time", "timeit", "shapecheck"})
 _MAGIC = re.compile(r"^(\s*)(?:[%!].*|\?.*|[\w.%*]+\?{1,2}\s*)$")
+# Those that people write without the sign, as IPython lets them, where no variable has the name.
+_BARE_MAGIC = re.compile(
+    r"^(?:alias|cat|cd|conda|cp|ls|ll|load_ext|man|matplotlib|mkdir|more|mv|pip|pwd|pylab|reload_ext|rm|rmdir|who|whos)"
+    r"(?:\s+(?![=(]).*)?$"
+)
 _ASSIGNED_MAGIC = re.compile(r"^(\s*[\w.,\s]+=\s*)[%!].*$")
 _CELL = re.compile(rf"^(?P<file>.*{re.escape(SUFFIX)}):cell (?P<number>\d+)$", re.DOTALL)
 
@@ -95,7 +100,7 @@ def cell_python(text: str) -> str:
     changed: list[str] = []
     goes_on = False  # a magic whose line ends in a backslash has the next one, too
     for line in lines:
-        new = "" if goes_on else _ASSIGNED_MAGIC.sub(r"\1None", _MAGIC.sub(r"\1pass", line))
+        new = "" if goes_on else _ASSIGNED_MAGIC.sub(r"\1None", _MAGIC.sub(r"\1pass", _BARE_MAGIC.sub("pass", line)))
         goes_on = (goes_on or new != line) and line.endswith("\\")
         changed.append(new)
     return "\n".join(changed)

@@ -24,10 +24,12 @@ from shapecheck.shapes.spec import (
 )
 from shapecheck.shapes.split_dims import PROSE, Tokens, split_at
 
-# A chain of attributes speaks of a size only if it subscripts one of these: `x.shape[0]`, but not `t_eval[0]`.
 # What a tuple holds, and no axis: "a tuple of shape (Scalar, PyTree)".
 _TYPES = frozenset({"PyTree", "Scalar", "ScalarLike", "Array", "ArrayLike", "Tensor", "Callable", "Optional", "Union"})
 _TYPES |= {"float", "str", "bool", "bytes", "dict", "list", "tuple"}
+# "Array of shape (Any, 3)": as many as one likes, and in `(Any, Any)` not twice the same.
+_ANY_SIZE = frozenset({"Any", "any"})
+# A chain of attributes speaks of a size only if it subscripts one of these: `x.shape[0]`, but not `t_eval[0]`.
 _SIZES = ("shape", "shapes", "size", "sizes", "dim", "dims")
 
 
@@ -152,6 +154,8 @@ def _expression_dim(piece: Tokens) -> Dim:
         raise SpecError("a subscript of something that is no shape")
     if isinstance(expression, Name) and is_name(expression.text):
         name = expression.text
+        if name in _ANY_SIZE:
+            return AnyDim()
         if name in _TYPES:
             raise SpecError("this is a type")
         return AnyDim(_without_underscores(name)) if name[0] in PREFIXES else NamedDim(name)

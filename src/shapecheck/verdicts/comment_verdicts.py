@@ -32,7 +32,7 @@ from shapecheck.verdicts.unify import ballot, natural_site, vague_names, vote
 
 _MOST_READINGS = 32
 _AGREEING = 2  # other fields whose comments must agree on a name
-_VALUE_UNSEEN = "the value beside it was not seen, and what is set in front of that is another"
+_VALUE_UNSEEN = "the value beside it was not seen, and what is set in front of that, or goes into it, is another"
 
 Shape = tuple[Size, ...]
 
@@ -205,9 +205,13 @@ class CommentJudge:
                 self.outcomes.unknown[index] = outcome
 
     def _stands_in_front(self, site: int, natural: int) -> bool:
-        """Whether what was seen is set in front of what a claim stands at, which was not seen: the code ended there."""
+        """Whether what was seen is set in front of what a claim stands at, or goes into it: there the code ended."""
         one, other = (self.reader.module.sites[each].position for each in (site, natural))
-        return one is not None and other is not None and one.end_line < other.line
+        if one is None or other is None or one == other:
+            return False
+        starts = (other.line, other.column) <= (one.line, one.column)
+        ends = (one.end_line, one.end_column) <= (other.end_line, other.end_column)
+        return one.end_line < other.line or (starts and ends)
 
     def _holds(self, claim: Claim, turn: Turn | None, observation: Observation) -> bool:
         return self._judge_readings(claim, observation, turn) is None

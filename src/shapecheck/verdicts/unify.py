@@ -47,7 +47,7 @@ def vote(reader: CallReader, claims: Mapping[int, Claim], dropped: int) -> dict[
     once = [
         (claim, {n: s for n, s in names.items() if not (in_turn and n in afresh)}) for claim, in_turn, names in ballots
     ]
-    left = [(claim, names) for claim, names in _without_ones(once) if names]
+    left = [(claim, names) for claim, names in _without_ones(reader, once) if names]
     given = {id(claims[index]) for index in reader.made_of if index in claims}
     trusted = _trusted_records(reader, left, given)
     for name, (origin, size) in trusted.items():
@@ -100,13 +100,18 @@ def _is_multiple(size: Size, of: Size) -> bool:
     return len(times) == 1 and times.isdisjoint({0, 1})
 
 
-def _without_ones(ballots: list[tuple[Claim, dict[str, Size]]]) -> list[tuple[Claim, dict[str, Size]]]:
+def _without_ones(
+    reader: CallReader, ballots: list[tuple[Claim, dict[str, Size]]]
+) -> list[tuple[Claim, dict[str, Size]]]:
     """Leave out what axes of one say of a name that other axes say more of: they may be there to broadcast.
 
-    Unless most comments have a one there: then it is the size, and the others are the odd ones.
+    Unless most comments have a one there: then it is the size, and the others are the odd ones. Not so an argument's
+    own, which has the size that callers give it.
     """
     seen = Counter((name, set(size) == {1}) for _, names in ballots for name, size in names.items())
     apart = {name for name, is_one in seen if not is_one and seen[name, True] <= seen[name, False]}
+    own = (names for claim, names in ballots if reader.module.sites[claim.sites[0]].kind == "param")
+    apart |= {name for names in own for name, size in names.items() if set(size) != {1}}
     return [(c, {n: size for n, size in names.items() if n not in apart or set(size) != {1}}) for c, names in ballots]
 
 
