@@ -133,6 +133,29 @@ class Grid:
     def points(self) -> Float[Array, "size"]:
         return jnp.zeros(self.size + 1)
 """,
+    # The length that is given beside a sequence is how long that is; the most that it may be is another number.
+    "lengths.py": """
+def causal(mask: Float[Array, "batch seq"], seq_len: int) -> Float[Array, "batch 1 seq kv_seq"]:
+    if mask.shape[-1] < seq_len:
+        mask = jnp.pad(mask, ((0, 0), (0, seq_len - mask.shape[-1])))
+    return jnp.tri(seq_len)[None, None] * mask[:, None, None, :seq_len]
+
+def turned(mask: Float[Array, "batch seq"], seq_len: int) -> Float[Array, "batch seq 1 kv_seq"]: ~SC203
+    if mask.shape[-1] < seq_len:
+        mask = jnp.pad(mask, ((0, 0), (0, seq_len - mask.shape[-1])))
+    return jnp.tri(seq_len)[None, None] * mask[:, None, None, :seq_len]
+
+def padded(mask: Float[Array, "batch seq"], max_len: int) -> Float[Array, "batch seq"]: ~SC203
+    return jnp.pad(mask, ((0, 0), (0, max_len)))[:, :max_len]
+""",
+    # A table has so many rows; that the rest does not fit whatever is given is another matter.
+    "tables.py": """
+def inertias(n_bodies: int) -> Float[Array, "n_bodies 3"]: ~unreached
+    return jnp.zeros((n_bodies, 3)) + jnp.ones((2, 3)) ~SC302
+
+def of_columns(n_bodies: int) -> Float[Array, "n_bodies 4"]: ~unreached
+    return jnp.zeros((n_bodies, 4)) + jnp.ones((2, 3)) ~SC301
+""",
 }
 
 

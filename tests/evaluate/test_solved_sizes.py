@@ -95,6 +95,66 @@ class Encoder(eqx.Module):
     def __call__(self, image: Float[Array, "channels h w"]) -> Float[Array, "latent"]:
         return self.head(self.stem(image).mean(axis=(0, 1)))  ~SC301
 """,
+    # No claim names what a table has room for, so callers may well have as many places. A batch is of any length, no
+    # steps are as many as features, and none as many as heads.
+    "capacity.py": """
+class Table(eqx.Module):
+    rows: jax.Array
+
+    def __init__(self, capacity: int, dim: int):
+        self.rows = jnp.ones((capacity, dim))
+
+    def __call__(self, x: Float[Array, "places dim"]) -> Float[Array, "places dim"]:
+        return x + self.rows
+
+    def mixed(self, x: Float[Array, "batch dim"]) -> Float[Array, "batch dim"]:
+        return x + self.rows  ~SC305
+
+
+class Scale(eqx.Module):
+    weight: jax.Array
+
+    def __init__(self, hidden: int):
+        self.weight = jnp.ones(hidden)
+
+    def __call__(self, x: Float[Array, "time channels rest"]) -> Float[Array, "time channels rest"]:
+        return x * self.weight[:, None, None]  ~SC305
+
+
+class Heads(eqx.Module):
+    n_heads: int = eqx.field(static=True)
+
+    def __init__(self, n_heads: int):
+        self.n_heads = n_heads
+
+    def __call__(self, x: Float[Array, "time d"], mask: Float[Array, "time time"]) -> Float[Array, "time time"]:
+        q = jnp.ones((x.shape[0], self.n_heads, 8))
+        return mask + jnp.einsum("thd,tkd->hk", q, q)  ~SC305
+""",
+    # Elsewhere the code has the number that is the default here: nobody gives another.
+    "planes.py": """
+import flax.linen as nn
+
+
+class Block(nn.Module):
+    planes: int
+
+    @nn.compact
+    def __call__(self, x: Float[Array, "... h w c"]) -> Float[Array, "... h w planes"]:
+        return nn.relu(nn.Conv(self.planes, (3, 3))(x) + x)
+
+
+class Encoder(nn.Module):
+    width: int
+    in_planes: int = 64
+
+    @nn.compact
+    def __call__(self, x: Float[Array, "b h w 3"]) -> Float[Array, "b h w width"]:
+        x = Block(64)(nn.Conv(self.in_planes, (7, 7))(x))
+        if not jax.core.no_such_name(x):  ~SC302
+            return x
+        return nn.Conv(self.width, (1, 1))(x)
+""",
     # Two more than the inner ones: a relation that no claim writes, and no mix-up of two dims.
     "inner.py": """
 def smooth(delta: Float[Array, "T d"], metric: Float[Array, "Tin Tin"]) -> Float[Array, "T d"]:

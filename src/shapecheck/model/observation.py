@@ -150,6 +150,7 @@ class Failure:
     requires: str = (
         ""  # what lets the code run nevertheless, though nothing explains it: "time = n_heads", "*b is one axis"
     )
+    of_two_kinds: bool = False  # the two that have to be equal count things that nobody makes one number
 
 
 PRINTING = "print"

@@ -48,6 +48,7 @@ def ends_at_claim(module: Module, claim: Claim, evaluation: Evaluation) -> bool:
 ClaimKey = tuple[str, int]
 MISFIT = "the example's own arguments do not fit the parameters"
 UNEVEN = "it was seen only with sizes for which its division does not come out even"
+UNEVEN_BESIDE = "it was seen only with sizes for which the division of another claim does not come out even"
 OTHER_ARGUMENTS = "what the comment starts from has another number of axes here"
 CONSEQUENCE = "its function, or one that calls it, is given arguments that do not fit its annotations"
 MADE_UP = "it fails, but only for made-up arguments, which prove nothing"
@@ -86,9 +87,16 @@ def evaluate(modules: Mapping[str, Module], evaluation: Evaluation) -> dict[Clai
     evaluation is read again with sizes divisible by the divisors.
     """
     results = _read_results(modules, evaluation, Samples(evaluation))
+    uneven: set[tuple[str, str]] = set()
     for (path, index), result in results.items():
-        if result.bad is not None and _comes_out_uneven(modules[path].claims[index], result.bad):
+        claim = modules[path].claims[index]
+        if result.bad is not None and _comes_out_uneven(claim, result.bad):
+            divided = parse_spec(claim.spec).names() if is_invented_call(evaluation) else ()
+            uneven |= {(bound.name, bound.size) for bound in result.bad.bound if bound.name in divided}
             result.bad, result.unknown = None, UNEVEN
+    for result in results.values():
+        if result.bad is not None and any((bound.name, bound.size) in uneven for bound in result.bad.bound):
+            result.bad, result.unknown = None, UNEVEN_BESIDE
     failing = {k for k, r in results.items() if r.bad is not None}
     divisors = {divisor for path, index in results if failing for divisor in _divisors(modules[path].claims[index])}
     multiple = math.lcm(*divisors, 1)

@@ -32,6 +32,7 @@ _CODES = {"param": "SC202", "return": "SC203", "value": "SC204", "name": "SC204"
 _SMALLEST_NAMED = 15
 _JAX_FUNCTION = re.compile(r"\b(?:floordiv|mod)\(")
 _NAMELESS = re.compile(r"\bdim\d+\b")  # a symbol for what the function that was evaluated has no name for
+_NAME = re.compile(r"[^\W\d]\w*")
 # Any axis may happen to have these, whatever else has.
 _SAID_BY_NONE = ("0", "1")
 
@@ -74,7 +75,8 @@ def failure_finding(evaluation: Evaluation, failure: Failure, frame: Frame, line
     names = {size: name for name, size in reversed(evaluation.sizes) if size.isdigit()}
     arrays = ", ".join(f"{name}: {_with_names(text, names)}" for name, text in failure.arrays)
     _, is_tie, other = failure.requires.partition(" = ")
-    contrary = "tell apart" if is_tie and not other.isdigit() else "leave open"
+    are_named = is_tie and {*_NAME.findall(other)} and {*_NAME.findall(other)} <= dict(evaluation.sizes).keys()
+    contrary = "tell apart" if are_named else "leave open"
     message = rule.message.format(
         operation=operation, reason=failure.message, requires=failure.requires, contrary=contrary
     )
@@ -86,7 +88,8 @@ def failure_finding(evaluation: Evaluation, failure: Failure, frame: Frame, line
     details += _describe_switches(evaluation)
     details.append(f"in {frame.function}, evaluated for {evaluation.target}")
     # That one size follows from another (`m_rfft` from `m`) is mostly meant, though no claim says so.
-    is_relation = bool(is_tie) and not other.replace(".", "").isidentifier() and not other.isdigit()
+    is_expression = bool(is_tie) and not other.replace(".", "").isidentifier() and not other.isdigit()
+    is_relation = is_expression and not failure.of_two_kinds
     return Finding(
         code=rule.code,
         severity="note" if is_relation else rule.severity,

@@ -17,7 +17,7 @@ from shapecheck.evaluate.inputs.trials.choices import (
     is_member_key,
     is_rank_key,
     is_value_key,
-    one_key,
+    number_key,
 )
 from shapecheck.evaluate.inputs.trials.size_assignment import DIVISIBLE, DIVISIBLE_TOO, SQUARES, UNNAMED, Substitution
 from shapecheck.evaluate.inputs.trials.ties import Tie
@@ -26,7 +26,7 @@ from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.failure_excuses import is_excused, lacks_layer, unpacks
 from shapecheck.evaluate.search.further_runs import FurtherRuns
 from shapecheck.evaluate.search.size_search import MOST_TIES, SizeSearch, says_division
-from shapecheck.evaluate.search.unfit_sizes import compared_integers
+from shapecheck.evaluate.search.unfit_sizes import compared_integers, opposite_sizes
 from shapecheck.worker.messages.plans import EntryPlan
 
 _EMPTY = re.compile(r"(?<![\w.])0(?![\w.])")
@@ -100,6 +100,8 @@ class CodeErrors:
             return None
         is_error = self._fails_alike(failed[0]) and self._fails_complete(failed[0]) and self._fails_as_any(found)
         if not is_error or not self._fails_for_any_length(failed[0]) or self._fits_with_one(failed[0]):
+            return None
+        if self._fits_with_number(failed[0]):
             return None
         return failed[0] if not failed[0].has_guessed_rank() or self.is_of_no_guess(failed[0]) else None
 
@@ -253,8 +255,23 @@ class CodeErrors:
             if not self._call_spec.signature.uses(name)
         }
         names = [name for name, size in sizes.items() if size in _NUMBERS.findall(message) and size not in axes]
-        trials = (dataclasses.replace(error.trial, choices=(*error.trial.choices, (one_key(n), "1"))) for n in names)
+        trials = (dataclasses.replace(error.trial, choices=(*error.trial.choices, (number_key(n), "1"))) for n in names)
         return any(self._is_another(trial, error) for trial in trials)
+
+    def _fits_with_number(self, error: TrialOutcome) -> bool:
+        """Whether a made-up integer does not fit a number of the code's own, and the rest fits with that in its place.
+
+        `weights.at[:].set(_TABLE[:n_bodies])` is for as many bodies as the table has rows, and callers know that.
+        """
+        call, message = error.bound_call, error.failure.message if error.failure is not None else ""
+        if call is None:
+            return False
+        known = {*dict(call.chosen).values(), *map(str, call.integers.values())}
+        met = [*itertools.chain(*((pair, pair[::-1]) for pair in opposite_sizes(message)))]
+        pairs = ((n, other) for size, other, *_ in met for n in sorted(call.arguments) if str(call.integers[n]) == size)
+        choices = ((number_key(n), other) for n, other in dict.fromkeys(pairs) if other not in known)
+        trials = (dataclasses.replace(error.trial, choices=(*error.trial.choices, each)) for each in choices)
+        return any(self._is_another(trial, error) for trial in itertools.islice(trials, MOST_TIES))
 
     def _is_another(self, trial: Trial, error: TrialOutcome) -> bool:
         """Whether a trial evaluates, or comes to something else that does not fit."""

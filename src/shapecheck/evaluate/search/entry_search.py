@@ -40,7 +40,7 @@ from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.choice_search import search_choices
 from shapecheck.evaluate.search.code_errors import CodeErrors
-from shapecheck.evaluate.search.failure_excuses import may_blame_dtype
+from shapecheck.evaluate.search.failure_excuses import may_blame_dtype, meets_default
 from shapecheck.evaluate.search.follow_claims import ClaimFollower
 from shapecheck.evaluate.search.further_runs import (
     FurtherRuns,
@@ -51,6 +51,7 @@ from shapecheck.evaluate.search.further_runs import (
     with_decisions,
     with_usual_length,
 )
+from shapecheck.evaluate.search.invented_sizes import is_left_to_callers
 from shapecheck.evaluate.search.refused_shapes import RefusedShape, find_refused
 from shapecheck.evaluate.search.size_search import SizeSearch, says_division, says_order
 from shapecheck.evaluate.search.solved_sizes import with_solved_sizes
@@ -122,7 +123,7 @@ class EntrySearch:
                 break
             if found.ok:
                 return tuple(self._result(outcome) for outcome in found.ok)
-            if construction == DEFAULTS_KEPT and self._call_spec.relations and _ends_elsewhere(first, found):
+            if construction == DEFAULTS_KEPT and self._replaces_needed(first, found):
                 first = found  # what ends it with other sizes is no matter to who keeps the defaults
             first = first or found
         apart = self._with_own_sizes(first)
@@ -166,6 +167,12 @@ class EntrySearch:
         """Whether some defaults may be kept instead: of the model's constructor, or in what an argument is made of."""
         calls = [each.bound_call for each in first.failed]
         return not self._call_spec.relations or any(each is None or each.defaults_replaced for each in calls)
+
+    def _replaces_needed(self, first: SearchResult | None, kept: SearchResult) -> bool:
+        """Whether the code comes further with the defaults `kept`, which the first runs did not have and it needs."""
+        if first is None or not _ends_elsewhere(first, kept):
+            return False
+        return self._call_spec.relations or meets_default(first.failed[0], kept.failed[0])
 
     def numbers(self) -> Trial | None:
         """The first trial with numbers that evaluates, or that comes to where it needs values; None if none does.
@@ -436,8 +443,11 @@ class EntrySearch:
             return (*further.tied, *self._further.again(further.tied))
         if not errors or (further.requires is None and self._entry.origin == "seen"):
             return ()
-        if further.tied and further.requires is not None and _counts_sequence(further.requires, further.tied[0]):
-            return further.tied
+        if further.tied and further.requires is not None:
+            signature = self._call_spec.signature
+            is_open = self._accuses and is_left_to_callers(further.requires, further.tied[0], signature)
+            if is_open or _counts_sequence(further.requires, further.tied[0]):
+                return further.tied
         is_number = further.requires is not None and further.requires.value.isdigit()
         made = self._with_made_sizes(errors[0]) if not further.tied or is_number else None
         if made is not None:

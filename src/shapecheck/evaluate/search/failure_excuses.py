@@ -5,18 +5,20 @@ No further run is asked for here.
 
 from __future__ import annotations
 
+import ast
 import itertools
 import math
 import re
 from collections.abc import Sequence
 
+from shapecheck.evaluate.inputs.facts.defining_source import defining_source
 from shapecheck.evaluate.inputs.facts.namesakes import are_namesakes
 from shapecheck.evaluate.inputs.facts.signature_facts import missing_parameters
 from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED
 from shapecheck.evaluate.inputs.trials.ties import CallSignature
 from shapecheck.evaluate.inputs.trials.trial import CallSpec, TrialOutcome
 from shapecheck.evaluate.search.unfit_sizes import RESHAPE, compared_integers, left_over_axes, opposite_sizes
-from shapecheck.model.assumption import NO_LAYER
+from shapecheck.model.assumption import MADE_FUNCTION, NO_LAYER
 from shapecheck.shapes import FixedDim, parse_spec
 
 # No size that is made up is 0: something was left at a default that holds nothing yet, such as a scene without objects.
@@ -57,7 +59,7 @@ def is_excused(failed: Sequence[TrialOutcome], call_spec: CallSpec) -> bool:
         return True
     if _is_next_to_open(first, call_spec) or _squeezes_open(first, call_spec):
         return True
-    if first.blames_dtypes() or _may_blame_callable(first) or _rounds_down(failed):
+    if first.blames_dtypes() or _may_blame_callable(first, call_spec) or _rounds_down(failed):
         return True
     if _counts_otherwise(first, call_spec) or _indexes_by_made(first) or lacks_layer(first):
         return True
@@ -112,10 +114,36 @@ def may_blame_dtype(outcome: TrialOutcome) -> bool:
     return is_named and outcome.may_have_other_dtypes()
 
 
-def _may_blame_callable(outcome: TrialOutcome) -> bool:
-    """Whether a loop's body does not give what it is to give, where that body may have been made up."""
-    is_structure = outcome.failure is not None and _STRUCTURE.search(outcome.failure.message) is not None
-    return is_structure and outcome.has_invented()
+def _may_blame_callable(outcome: TrialOutcome, call_spec: CallSpec) -> bool:
+    """Whether a loop's body does not give what it is to give, where that body may have been made up.
+
+    Or what does not fit is on a line of the function that calls a made-up one: `solve(diagonal(n - 1))`.
+    """
+    if outcome.failure is None or outcome.bound_call is None:
+        return False
+    if _STRUCTURE.search(outcome.failure.message) is not None and outcome.has_invented():
+        return True
+    made = {
+        each.subject
+        for each in outcome.bound_call.assumptions
+        if each.provenance == "invented" and each.value.startswith(MADE_FUNCTION)
+    }
+    return bool(made) and not made.isdisjoint(_called_on_line(outcome.place[1], call_spec.signature))
+
+
+def _called_on_line(line: int, signature: CallSignature) -> set[str]:
+    """The names of what the statement of a function calls that stands on a line of its file."""
+    source = defining_source(signature.function)
+    if source is None:
+        return set()
+    calls = (
+        node
+        for statement in ast.walk(source.tree)
+        if isinstance(statement, ast.stmt) and statement.lineno + source.first_line - 1 == line
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Call)
+    )
+    return {each.func.id for each in calls if isinstance(each.func, ast.Name)}
 
 
 def _indexes_by_made(outcome: TrialOutcome) -> bool:
@@ -133,6 +161,19 @@ def _maps_one_record(outcome: TrialOutcome) -> bool:
     """
     maps_one = outcome.failure is not None and _MAPS_ONE.search(outcome.failure.message) is not None
     return maps_one and outcome.bound_call is not None and outcome.bound_call.has_inner_arrays
+
+
+def meets_default(error: TrialOutcome, kept: TrialOutcome) -> bool:
+    """Whether what does not fit is an integer and the default that it has in a run with defaults kept.
+
+    The code has that number elsewhere, too, so nobody gives another.
+    """
+    if error.bound_call is None or kept.bound_call is None or error.failure is None:
+        return False
+    defaults = kept.bound_call.integers
+    places = {(str(size), str(defaults.get(name))) for name, size in error.bound_call.integers.items()}
+    pairs = [axes[:2] for axes in opposite_sizes(error.failure.message)]
+    return bool(pairs) and all(not places.isdisjoint({(one, other), (other, one)}) for one, other in pairs)
 
 
 def lacks_layer(outcome: TrialOutcome) -> bool:

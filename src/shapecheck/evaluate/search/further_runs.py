@@ -10,7 +10,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
 
-from shapecheck.evaluate.inputs.facts.namesakes import are_different_things, is_count
+from shapecheck.evaluate.inputs.facts.namesakes import are_different_things, are_namesakes, is_count, words
 from shapecheck.evaluate.inputs.synthesis.made_integers import EVEN, ODD
 from shapecheck.evaluate.inputs.synthesis.real_values import VALUES
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import INVENTIONS, CannotSynthesiseError
@@ -36,14 +36,15 @@ from shapecheck.evaluate.inputs.trials.size_assignment import (
     Substitution,
     UnknownSizeError,
 )
-from shapecheck.evaluate.inputs.trials.ties import relations_of
-from shapecheck.evaluate.inputs.trials.trial import INDEPENDENT, CallSpec, SearchResult, Trial, TrialOutcome
+from shapecheck.evaluate.inputs.trials.ties import CallSignature, relations_of
+from shapecheck.evaluate.inputs.trials.trial import INDEPENDENT, BoundCall, CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.inputs.trials.written_relations import written_relations
 from shapecheck.evaluate.probes.decided_conditions import DECISIONS
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.size_search import SizeSearch, says_division
 from shapecheck.model import Assumption, arrays_in
 from shapecheck.model.assumption import MADE_FUNCTION, ON_PATH, SEVERAL
+from shapecheck.shapes import parse_spec
 
 _OTHER_RANKS, _OTHER_RANKS_SECONDS = 24, 1.0  # attempts and seconds for another guess
 _OTHER_DEFAULTS, _OTHER_DEFAULTS_SECONDS = 24, 1.0
@@ -53,6 +54,7 @@ _OTHER_LENGTHS, _OTHER_LENGTHS_SECONDS = 24, 1.0
 _MOST_COUNTS = 4  # sizes that records may have from the model
 _AS_MADE, _AS_MADE_SECONDS = 40, 1.5
 _MOST_RANKS = 2  # of one array that are tried
+_BOUNDS = frozenset({"max", "min", "total"})  # in names of integers that are another number than how many there are
 _MOST_BUILT = 2  # sizes of a model's values, the last ones first
 
 
@@ -276,7 +278,8 @@ class FurtherRuns:
         """Free names that the class or the code gives a size after all: what holds with that size is not false.
 
         Dims may have one size for a whole class, of the constructor's arrays too; and a local integer may have the
-        name of a dim (`P = self.num_outputs`). Integers that follow the free sizes, `h // 2` in a callee, are none.
+        name of a dim (`P = self.num_outputs`). Integers that follow the free sizes, `h // 2` in a callee, are none. The
+        `seq_len` that a call takes beside `x: "batch seq"` is how long that is.
         """
         first = seen[0]
         if first.bound_call is None:
@@ -284,6 +287,7 @@ class FurtherRuns:
         ties = dict(first.trial.substitution.ties)
         lasting = set.intersection(*(set(_local_integers(outcome)) for outcome in seen))
         integers = {name: str(first.bound_call.integers.get(meaning, meaning)) for name, meaning in sorted(lasting)}
+        integers |= _namesake_arguments(first.bound_call, self._call_spec.signature)
         shared = tuple((n, size) for n, size in {**dict(first.bound_call.shared), **integers}.items() if n not in ties)
         if not shared:
             return ()
@@ -424,6 +428,22 @@ def with_decisions(outcome: TrialOutcome) -> TrialOutcome:
     path = Assumption("value", f"{ON_PATH} {texts}", "", "written" if follows_one_condition(outcome) else "invented")
     bound_call = dataclasses.replace(outcome.bound_call, assumptions=(*outcome.bound_call.assumptions, path))
     return dataclasses.replace(outcome, bound_call=bound_call)
+
+
+def _namesake_arguments(call: BoundCall, signature: CallSignature) -> dict[str, str]:
+    """The free names that one integer argument goes by, and no other name: by the size that this has.
+
+    None that a claim uses itself. The most that there may be is another number.
+    """
+    found: dict[str, list[str]] = {}
+    every = {name for array in signature.arrays for name in parse_spec(array.spec).names()}
+    for argument in sorted(call.arguments):
+        if signature.uses(argument) or not _BOUNDS.isdisjoint(words(argument)):
+            continue
+        names = [name for name in every if are_namesakes(name, argument)]
+        if len(names) == 1 and names[0] in dict(call.chosen):
+            found.setdefault(names[0], []).append(str(call.integers[argument]))
+    return {name: sizes[0] for name, sizes in found.items() if len(sizes) == 1}
 
 
 def _local_integers(outcome: TrialOutcome) -> Iterator[tuple[str, str]]:

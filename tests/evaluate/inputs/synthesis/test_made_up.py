@@ -12,7 +12,7 @@ from collections.abc import Callable
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Array, ArrayLike, Float, Int, PyTree
 """
 
 CASES = {
@@ -90,6 +90,41 @@ def promised(
     score: Callable[[Float[Array, "d"]], Float[Array, ""]],
 ) -> Float[Array, "n"]:
     return jax.vmap(score)(x)
+""",
+    # a callable gives what it is given to any of the arrays that a union has, if that is of one shape
+    "callable_of_unions.py": """
+Feature = Float[ArrayLike, "d"]
+
+def gated(gate: Callable[[Feature], Feature], x: Float[Array, "n k"]) -> Float[Array, "n k"]:
+    return jax.vmap(gate)(x) * x
+
+def turned(gate: Callable[[Feature], Feature], x: Float[Array, "n k"]) -> Float[Array, "k n"]:  ~SC203
+    return jax.vmap(gate)(x) * x
+""",
+    # what a made-up callable gives is not what it is to give; what is wrong beside it is wrong
+    "callable_of_numbers.py": """
+def solved(diagonal: Callable, rhs: Float[Array, "n"], last: int) -> Float[Array, "n"]:
+    factor = jax.scipy.linalg.lu_factor(diagonal(last))
+    return jax.scipy.linalg.lu_solve(factor, rhs)
+
+def wrong(score: Callable, x: Float[Array, "n k"], last: int) -> Float[Array, "n"]:  ~unreached
+    mixed = x @ x  ~SC305
+    return mixed.sum(1) + score(last)
+""",
+    # where `head_dim // 4` of one claim does not come out even, nothing is shown of what else has `head_dim`
+    "uneven.py": """
+class Rope(eqx.Module):
+    inv_freq: Array  # (head_dim // 4,)  ~unreached
+    head_dim: int = eqx.field(static=True)
+
+    def __init__(self, hidden: int, heads: int):
+        self.head_dim = hidden // heads
+        self.inv_freq = 100.0 ** jnp.arange(0, 1, 4 / self.head_dim)
+
+    def __call__(self, grid: Float[Array, "n 2"]):
+        angles = (grid[:, :, None] * self.inv_freq).reshape(grid.shape[0], -1)
+        angles = jnp.tile(angles, (1, 2))  # (n, head_dim)  ~unreached
+        return angles
 """,
     # of odd sizes, which do not divide, nothing follows: other even ones show it
     "halves.py": """

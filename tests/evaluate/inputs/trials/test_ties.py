@@ -128,7 +128,7 @@ class Steps:
 
     def added(self, hist):
         # hist: (k, n)
-        return self.coef[:, None] + hist  # (k, n)  ~SC305
+        return self.coef[:, None] + hist  # (k, n)  ~unreached
 
 def combine(k, dt):
     # k: (s, n)
@@ -139,6 +139,26 @@ def weighed(x, k):
     # x: (s, m), k: (s, n)
     b = jnp.array([1 / 6, 1 / 3, 1 / 3, 1 / 6])
     return b @ k  # (n,)  ~SC305
+""",
+    # a number of steps is no size of each head, though the file computes that; half of the features may be called so
+    "of_heads.py": """
+class Attention(eqx.Module):
+    proj: eqx.nn.Linear
+    n_heads: int = eqx.field(static=True)
+    head_dim: int = eqx.field(static=True)
+    def __init__(self, width: int, n_heads: int, *, key: PRNGKeyArray):
+        self.n_heads, self.head_dim = n_heads, width // n_heads
+        self.proj = eqx.nn.Linear(width, width, key=key)
+    def __call__(self, x: Float[Array, "s d"], y: Float[Array, "t d"]) -> Float[Array, "h s t"]: ~unreached
+        q = jax.vmap(self.proj)(x).reshape(x.shape[0], self.n_heads, self.head_dim).transpose(1, 0, 2)
+        k = jax.vmap(self.proj)(y).reshape(y.shape[0], self.n_heads, self.head_dim).transpose(1, 0, 2)
+        return jnp.einsum("hqd,hdk->hqk", q, k) ~SC305
+
+def scores(x: Float[Array, "s d"], y: Float[Array, "t d"], n_heads: int) -> Float[Array, "h s t"]: ~unreached
+    size = x.shape[1] // n_heads
+    q = x.reshape(x.shape[0], n_heads, size).transpose(1, 0, 2)
+    k = y.reshape(y.shape[0], n_heads, size).transpose(1, 0, 2)
+    return jnp.einsum("hqd,hdk->hqk", q, k) ~SC305
 """,
     "heads.py": """
 class Heads(eqx.Module):

@@ -31,7 +31,7 @@ _RULES = (
     (
         r"(img|image|input|spatial)_?(size|res|resolution|height|width)?$|^(height|width|resolution|res)$",
         (64, 96, 160),
-        (63, 99, 135),
+        (135, 225, 315),  # for as many heads or patches as other names give: a `width` may be a model's
     ),
     (
         r"max_?(len|length|seq|pos|position|tokens|steps|time)|(context|block)_?(len|length|size|window)$|seq_?len|n_?ctx",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
@@ -30,6 +31,7 @@ _POINTS = _word_set("m point edge node vertex agent env environment particle ato
 _OF_MODELS = _word_set(
     "head group layer channel class feature hidden model embed embd embedding kernel expert code vocab latent unit"
 )
+_PARTS = _word_set("head group layer depth expert stage")  # of which a model has several
 
 _MOMENTS = _word_set("next prev previous curr current new old last")
 # Words for the features of whatever it is.
@@ -61,6 +63,24 @@ def is_count(name: str) -> bool:
 def counts_examples(name: str) -> bool:
     """Whether an axis of this name counts what a model is given many of: no size of the model follows that."""
     return any(word in (_BATCH | _POINTS) - {"m", "query", "key"} for word in words(name))
+
+
+def counts_parts(name: str) -> bool:
+    """Whether an integer of this name counts parts that a model has, such as its layers or heads."""
+    return not _PARTS.isdisjoint(words(name))
+
+
+def are_of_two_kinds(dim: str, related: Collection[str]) -> bool:
+    """Whether an axis counts things, and what is computed of some integers belongs to each of a model's parts.
+
+    So it is with `t` and `dim // heads`, but not with `t // heads`.
+    """
+    return is_extent(dim) and any(map(counts_parts, related)) and not any(map(is_extent, related))
+
+
+def is_of_features(name: str) -> bool:
+    """Whether an integer of this name counts features: `hidden_dim`, `width`."""
+    return not (_ANYTHING | {"dim", "feature"}).isdisjoint(words(name))
 
 
 def is_of_models(name: str) -> bool:

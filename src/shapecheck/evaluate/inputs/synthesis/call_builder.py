@@ -76,7 +76,7 @@ from shapecheck.evaluate.inputs.trials.choices import (
     Choices,
     Options,
     default_key,
-    one_key,
+    number_key,
     shape_key,
 )
 from shapecheck.evaluate.inputs.trials.later_variables import with_given
@@ -337,7 +337,8 @@ class CallBuilder:
             if construction is not None:
                 synthesis.integers.avoid(construction.integers)
             replaced = {n: synthesis.integers.choose(n) for n, _ in defaults if default_key(n) in dict(trial.choices)}
-            replaced.update((n, 1) for n in missing_parameters(function, known) if one_key(n) in dict(trial.choices))
+            numbered = {n: dict(trial.choices).get(number_key(n)) for n in missing_parameters(function, known)}
+            replaced.update((n, int(number)) for n, number in numbered.items() if number)
             given = dict(beside(model, synthesis, self.models))
             if own and takes_state(function, model):
                 given["state"] = None

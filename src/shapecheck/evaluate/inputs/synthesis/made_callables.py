@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from shapecheck.evaluate.inputs.facts.runtime_annotations import (
+    ArrayType,
     annotation_of,
     array_type,
     holds_anything,
@@ -32,7 +34,7 @@ class _ArgumentSizes:
 
     def bind(self, annotation: object, value: object) -> None:
         """Take the sizes of an argument, if it is an array of as many axes as its annotation says."""
-        found = array_type(annotation)
+        found = _only_array_type(annotation)
         if found is None or not is_array(value):
             return
         shape = cast("Sizes", value.shape)
@@ -99,7 +101,7 @@ class MadeCallable:
 
     def _like(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
         """The argument that has the annotation of the result, if that does not say how it looks; else None."""
-        found = array_type(self.given)
+        found = _only_array_type(self.given)
         says_all = found is not None and not any(isinstance(dim, AnyDims) for dim in parse_spec(found.shape).dims)
         if says_all or (found is None and not holds_anything(self.given)):
             return None
@@ -107,8 +109,16 @@ class MadeCallable:
         return next((named[n] for n, each in self.taken.items() if n in named and str(each) == str(self.given)), None)
 
 
+def _only_array_type(annotation: object) -> ArrayType | None:
+    """The array that an annotation asks for; of a union such as `Float[ArrayLike, "d"]`, if all have one shape."""
+    is_union = typing.get_origin(annotation) in (typing.Union, types.UnionType)
+    members = typing.get_args(annotation) if is_union else (annotation,)
+    found = [each for each in map(array_type, members) if each is not None]
+    return found[0] if len({each.shape for each in found}) == 1 else None
+
+
 def _fill(annotation: object, usual: Any, sizes: _ArgumentSizes) -> object:
-    found = array_type(annotation)
+    found = _only_array_type(annotation)
     if found is not None and isinstance(usual, jax.ShapeDtypeStruct):
         laid = _laid_out(parse_spec(found.shape).dims, usual.shape)
         shape = [size for dim, own in laid for size in (own if isinstance(dim, AnyDims) else sizes.of(dim, own))]

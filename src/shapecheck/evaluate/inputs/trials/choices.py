@@ -255,9 +255,9 @@ def default_key(name: str) -> str:
     return f"{name} default"
 
 
-def one_key(name: str) -> str:
-    """The key of the choice that an integer of the call is 1."""
-    return f"{name} one"
+def number_key(name: str) -> str:
+    """The key of the choice that an integer of the call is a certain number."""
+    return f"{name} number"
 
 
 def axes_text(count: int) -> str:

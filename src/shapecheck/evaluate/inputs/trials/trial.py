@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
+from shapecheck.evaluate.inputs.facts.namesakes import are_of_two_kinds
 from shapecheck.evaluate.inputs.trials.choices import NO_OPTIONS, Choices, Options, is_dtype_key, is_stack_key
 from shapecheck.evaluate.inputs.trials.later_variables import LaterArgument, assumptions_of
 from shapecheck.evaluate.inputs.trials.multiples import Multiples
@@ -24,6 +25,7 @@ INDEPENDENT = Substitution()
 """No free name is tied to anything."""
 
 # What JAX and frameworks say where the dtype alone does not fit, as that of an index or of a loop's carry.
+_NAME = re.compile(r"[^\W\d]\w*")
 _OF_DTYPES_ALONE = re.compile(
     r"dtypes do not match|does not accept dtype|must be integers of the same type|types? must be an? (?:integer|bool)"
     r"|(?:must (?:be of|have)|requires?) (?:an? )?(?:integer|boolean|floating|real|inexact)\b"
@@ -230,7 +232,11 @@ class TrialOutcome:
 
     def with_requirement(self, requires: str) -> TrialOutcome:
         """The same failure, with what its code requires."""
-        failure = dataclasses.replace(self.failure, requires=requires) if self.failure is not None else None
+        if self.failure is None:
+            return self
+        name, is_tie, other = requires.partition(" = ")
+        of_two_kinds = bool(is_tie) and are_of_two_kinds(name, _NAME.findall(other))
+        failure = dataclasses.replace(self.failure, requires=requires, of_two_kinds=of_two_kinds)
         return dataclasses.replace(self, failure=failure)
 
     def has_invented(self) -> bool:

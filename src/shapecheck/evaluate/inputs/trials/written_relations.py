@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from weakref import WeakKeyDictionary
 
 from shapecheck.evaluate.inputs.facts.defining_source import defining_source
-from shapecheck.evaluate.inputs.facts.namesakes import is_extent, is_side
+from shapecheck.evaluate.inputs.facts.namesakes import are_of_two_kinds, is_extent, is_side
 from shapecheck.evaluate.inputs.facts.source_reads import note_module_read
 from shapecheck.evaluate.inputs.trials.size_assignment import known_size
 from shapecheck.shapes import Dim, NamedDim, SpecError, SymbolicDim, is_variadic, parse_spec
@@ -31,7 +31,8 @@ _MOST = 200  # of one file
 class WrittenRelation:
     """An expression over names, and what is said to be equal to it, or "" for any axis.
 
-    It may be one that code computes of a model's own integers, which an axis that counts data does not follow.
+    It may be one that code computes of a model's own integers, which an axis that counts data does not follow: nor what
+    is for each head, `dim // heads`.
     """
 
     def __init__(self, name: str, text: str, dim: SymbolicDim, *, of_model: bool = False) -> None:
@@ -39,11 +40,12 @@ class WrittenRelation:
 
     def may_be_of(self, name: str) -> bool:
         """Whether it may be what an axis of this name comes to: an image's height is no size times itself."""
+        names = _NAME.findall(self.text)
         if not self.name and is_side(name) and _SQUARE.fullmatch(self.text):
             return False
-        return (
-            self.name in ("", name) and name not in _NAME.findall(self.text) and not (self.of_model and is_extent(name))
-        )
+        if (self.of_model and is_extent(name)) or are_of_two_kinds(name, names):
+            return False
+        return self.name in ("", name) and name not in names
 
     def size(self, sizes: Mapping[str, int]) -> int | None:
         """What it comes to; None where a name has no size."""
