@@ -301,6 +301,24 @@ def rotary(x):
 def test_rotary():
     rotary(jnp.zeros((4, 2, 3)))
 ''',
+    # A further result is none of what is returned alone.
+    "further.py": '''
+def correlated(x, alpha=None):
+    """
+    Args:
+        x: array of shape (n,).
+
+    Returns
+    -------
+    acf : ndarray
+        Shape (n,).
+    interval : ndarray, optional
+        Shape (n, 2). Returned if alpha is not None.  ~unreached
+    """
+    if alpha is None:
+        return x
+    return x, jnp.stack([x, x], axis=-1)
+''',
     # The columns of a table are no axes.
     "columns.py": '''
 def first(data):

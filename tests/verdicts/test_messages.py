@@ -128,6 +128,20 @@ def both(x, y):  # x: (n, m), y: (n, m)
     c = a.T  # (n, m)
     return b, c
 """,
+    "ended.py": """
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+def reported(x: Float[Array, "n d"]):
+    y = x.T  # (n, d)
+    return y, jnp.ones((3, 4)) @ jnp.ones((3, 4))
+
+
+def explained(x: Float[Array, "n d"]):
+    y = x.T  # (n, d)
+    return y @ y
+""",
     "halves.py": """
 from jaxtyping import Array, Float
 
@@ -193,6 +207,15 @@ def test_bindings_their_origins_stage_and_caller(findings) -> None:
     assert 'seq from x: Float[Array, "seq d_model"] (model.py:14)' in details
     assert "in stage blocks[0].attn, called from Block.__call__ (model.py:27)" in details
     assert "        q = q.reshape(x.shape[0], self.heads, -1)  # (heads, seq, d_head)" in details
+
+
+def test_a_fix_is_withheld_where_code_fails_which_is_an_error_only_if_it_is_reported(findings) -> None:
+    found, _ = findings
+    assert [(each["code"], each["line"]) for each in found["ended.py"]] == [("SC201", 6), ("SC301", 7), ("SC201", 11)]
+    false = [each for each in found["ended.py"] if each["code"] == "SC201"]
+    assert "line 7 raises a shape error" in false[0]["details"][-1]
+    assert "line 12 does not run with everything that was tried" in false[1]["details"][-1]
+    assert [each["fix"] for each in false] == [None, None]
 
 
 def test_what_is_in_a_container_is_told_with_the_way_to_it(findings) -> None:

@@ -16,6 +16,7 @@ from shapecheck.verdicts.judge import Contradiction, Verdicts
 from shapecheck.verdicts.name_axes import AxisNames, call_reader
 
 ALIKE = "--fix leaves it: line {line} says so too, so the code may be what is wrong"
+FAILS = "--fix leaves it: line {line} does not run with everything that was tried, so the code may be what is wrong"
 RAISES = "--fix leaves it: line {line} raises a shape error, so the code may be what is wrong"
 TAKEN = "--fix leaves it: line {line} calls what does not take it, so the code may be what is wrong"
 TWICE = "--fix leaves it: {name} and {other} would be one axis, so what {name} is bound to may be what is wrong"
@@ -44,8 +45,13 @@ def find_repairs(
     runs: Sequence[Sequence[Evaluation]],
     verdicts: Verdicts,
     false: Collection[ClaimKey],
+    raising: Collection[tuple[str, int]] = (),
 ) -> dict[ClaimKey, Repair]:
-    """The repairs of false claims. One is kept only if the claim then holds, and no other fails for it."""
+    """The repairs of false claims. One is kept only if the claim then holds, and no other fails for it.
+
+    None is made in a function where some run ended in a shape error, on one of the lines that are reported as `raising`
+    or on another.
+    """
     repairs: dict[ClaimKey, Repair] = {}
     proposals: dict[ClaimKey, _Proposal] = {}
     for key in sorted(false):
@@ -53,7 +59,7 @@ def find_repairs(
         claim = module.claims[key[1]]
         if claim.notation == "code" or module.sites[claim.sites[0]].kind == "param":
             continue  # it is run itself, or tells callers what to give
-        reason = _doubt(modules, key, runs, verdicts)
+        reason = _doubt(modules, key, runs, verdicts, raising)
         if reason:
             repairs[key] = Repair(reason=reason)
         elif (proposal := _propose(modules, key, verdicts.bad[key])) is not None:
@@ -72,7 +78,11 @@ def find_repairs(
 
 
 def _doubt(
-    modules: Mapping[str, Module], key: ClaimKey, runs: Sequence[Sequence[Evaluation]], verdicts: Verdicts
+    modules: Mapping[str, Module],
+    key: ClaimKey,
+    runs: Sequence[Sequence[Evaluation]],
+    verdicts: Verdicts,
+    raising: Collection[tuple[str, int]],
 ) -> str:
     """Why the code rather than the claim may be wrong."""
     module = modules[key[0]]
@@ -105,7 +115,7 @@ def _doubt(
             continue
         line = failure.frame.line
         if failure.frame.path == module.path and position.line <= line <= position.end_line:
-            return RAISES.format(line=line)
+            return (RAISES if (module.path, line) in raising else FAILS).format(line=line)
     return ""
 
 

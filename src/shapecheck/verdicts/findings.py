@@ -95,7 +95,9 @@ def findings(
     """What is wrong: false claims, malformed ones, near misses, shape errors that JAX raised, and calls to debug."""
     found: list[Finding] = []
     structures: set[tuple[str, int, str, str]] = set()
-    repairs = find_repairs(modules, runs_for_claims(runs), verdicts, sure & verdicts.bad.keys())
+    errors = _shape_errors(modules, runs_for_claims(runs), verdicts, sure)
+    raising = {(each.path, each.span.line) for each in errors}
+    repairs = find_repairs(modules, runs_for_claims(runs), verdicts, sure & verdicts.bad.keys(), raising)
     for (path, index), false in sorted(verdicts.bad.items(), key=lambda item: item[0]):
         claim = modules[path].claims[index]
         place = (path, claim.sites[0], false.mismatch.way, false.mismatch.wanted)
@@ -109,7 +111,7 @@ def findings(
     for module in modules.values():
         found += [_problem(module, problem) for problem in module.problems if problem.code]
         found += near_misses(module)
-    found += _shape_errors(modules, runs_for_claims(runs), verdicts, sure)
+    found += errors
     found += debug_findings(modules, runs)
     return found
 

@@ -88,6 +88,8 @@ def select_described(claim: Claim, value: Value) -> list[list[SelectedArray]]:
         if isinstance(selector, int):
             # A docstring may tell of a tuple that is returned in one case, and in the other its first element alone.
             is_alone = claim.notation == "docstring" and isinstance(picked, ArrayValue)
+            if is_alone and selector > 0:
+                raise NoArrayError("the value is one array, and a further result was not returned with it")
             picked = picked if is_alone else _pick_element(picked, selector)
         elif selector == "held":
             picked = _held_value(picked)

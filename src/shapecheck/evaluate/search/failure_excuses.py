@@ -37,6 +37,9 @@ _MAPS_ONE = re.compile(
     r"vmap was requested to map its argument along axis|to be mapped:.* of argument \w+\.\w+ .* of argument \w+\.\w+ "
 )
 _OPERANDS = re.compile(r"number of operands, (\d+)")
+# As many as an axis is long: callers give an array of so many axes, which nobody writes one by one.
+_INDEXED = re.compile(r"too many indices: .* but (\d+) were indexed", re.IGNORECASE)
+_MOST_AXES = 8
 _OF_WHAT_WAS_MADE = (_IS_NEGATIVE, _HAS_NO_ARRAY, _JOINS_NOTHING)
 _SQUEEZED = re.compile(r"size not equal to one, got shape=\(([\d, ]*)\) and dimensions=\(([\d, ]*)\)")
 # A message that names a dtype, if only that of an array whose shape does not fit.
@@ -55,6 +58,8 @@ def is_excused(failed: Sequence[TrialOutcome], call_spec: CallSpec) -> bool:
         return True
     if len({count for message in messages for count in _OPERANDS.findall(message)}) > 1:
         return True  # as many as an argument that was made up has rows
+    if any(int(count) > _MOST_AXES for message in messages for count in _INDEXED.findall(message)):
+        return True
     if any(_is_of_nothing(each, call_spec) for each in failed):
         return True
     if _is_next_to_open(first, call_spec) or _squeezes_open(first, call_spec):

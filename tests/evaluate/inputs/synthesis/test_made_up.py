@@ -101,6 +101,17 @@ def gated(gate: Callable[[Feature], Feature], x: Float[Array, "n k"]) -> Float[A
 def turned(gate: Callable[[Feature], Feature], x: Float[Array, "n k"]) -> Float[Array, "k n"]:  ~SC203
     return jax.vmap(gate)(x) * x
 """,
+    # as many indices as an axis is long are for an array of so many axes
+    "indices.py": """
+class State(eqx.Module):
+    spins: Float[Array, "n"]
+
+def spins_at(state: State, places: Int[Array, "a b"]) -> Float[Array, "a"]:  ~unreached
+    return jnp.asarray([state.spins[tuple(place)] for place in places])  ~SC302
+
+def wrong(x: Float[Array, "n"]) -> Float[Array, ""]:  ~unreached
+    return x[0, 1]  ~SC301
+""",
     # what a made-up callable gives is not what it is to give; what is wrong beside it is wrong
     "callable_of_numbers.py": """
 def solved(diagonal: Callable, rhs: Float[Array, "n"], last: int) -> Float[Array, "n"]:
