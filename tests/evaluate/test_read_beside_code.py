@@ -290,7 +290,7 @@ def film(x, cond):
     return h
 ''',
     # What broadcasts has an axis of one, whatever it is called by; an argument has the size that callers give it.
-    "ones.py": '''
+    "test_ones.py": '''
 def rotary(x):
     """x: array of shape (b, s, d)."""
     grid = jnp.ones(x.shape[1:])
@@ -318,6 +318,35 @@ def correlated(x, alpha=None):
     if alpha is None:
         return x
     return x, jnp.stack([x, x], axis=-1)
+''',
+    # A type in brackets behind a key is that of the entry.
+    "test_entries.py": '''
+def advanced(state, x):
+    """
+    Args:
+        state: Dict with 'keys' (PRNGKeyArray) and 'last' (Float[b, d]).
+        x: array of shape (b, d).
+    """
+    return x + state["last"], state["keys"]
+
+def test_advanced():
+    keys = jax.random.split(jax.random.key(0), 4)
+    advanced({"keys": keys, "last": jnp.zeros((4, 3))}, jnp.ones((4, 3)))
+''',
+    # What an object keeps for itself is not what it stands for.
+    "test_private.py": '''
+class Tensor(eqx.Module):
+    _array: Array
+
+    def __jax_array__(self):
+        return self._array.reshape(3, 3)
+
+def trace(a):
+    """a: array-like of shape (3, 3)."""
+    return jnp.trace(jnp.asarray(a))
+
+def test_trace():
+    trace(Tensor(jnp.zeros(9)))
 ''',
     # The columns of a table are no axes.
     "columns.py": '''

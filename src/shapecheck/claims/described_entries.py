@@ -19,8 +19,8 @@ _KINDS = words("an a the array arrays tensor tensors matrix vector of with shape
 _KIND = r"[A-Za-z][\w.]*"
 _KEY = r"(?P<quote>['\"])(?P<key>[A-Za-z_]\w*)(?P=quote)"
 _PLAIN = r"(?P<plain>[A-Za-z_]\w*)"
-# What stands between the key and its shape: `"pos": float array of shape `.
-_BETWEEN = rf"[ \t]*[:=]?[ \t]*(?P<kind>(?:{_KIND}[ \t]+){{0,5}})[:=]?[ \t]*`*$"
+# What stands between the key and its shape: `"pos": float array of shape `, `"pos" (`Float[n, 3]`)`.
+_BETWEEN = rf"[ \t]*[:=]?[ \t]*\(?(?P<kind>(?:{_KIND}[ \t]+){{0,5}})[:=]?[ \t]*`*$"
 # An item of a list, one on each line: `- C: a shape (n, d) array`, `* 'mask': which are left, shape [n]`.
 _ITEM = re.compile(r"\n[ \t]*[-*+][ \t]+[`'\"]*(?P<key>[A-Za-z_]\w*)[`'\"]*[ \t]*:")
 _IS_TUPLE = re.compile(r"\b(?:\w*tuples?|pairs?|triples?)\b", re.IGNORECASE)

@@ -117,6 +117,9 @@ def select_described(claim: Claim, value: Value) -> list[list[SelectedArray]]:
         raise NoArrayError(f"the value is {_kind(picked)}, which is called, and no array")
     if not leaves:
         raise NoArrayError(f"the value is {_kind(picked)}, not an array")
+    if all(leaf.key.rpartition(".")[2].startswith("_") for leaf in leaves):
+        # A tensor that keeps its components in `_array` is documented as what it stands for.
+        raise NoArrayError(f"the value is {_kind(picked)}, whose arrays are private")
     if claim.part:
         return _entries(picked, claim.part.split("|"), leaves)
     # "A masked sequence (b, t, c)": the mask that goes with the values has less axes.

@@ -25,15 +25,17 @@ from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthes
 from shapecheck.evaluate.inputs.trials.choices import (
     AS_FILE_MAKES,
     AS_MADE,
+    GIVEN,
     OTHERWISE,
     OWN_SIZES,
     as_assumption,
     is_case_key,
     is_likeness_key,
+    is_value_key,
 )
 from shapecheck.evaluate.inputs.trials.integer_relations import blamed_relations
 from shapecheck.evaluate.inputs.trials.size_assignment import DIVISIBLE, SQUARES, UNNAMED
-from shapecheck.evaluate.inputs.trials.ties import Tie
+from shapecheck.evaluate.inputs.trials.ties import Sizes, Tie
 from shapecheck.evaluate.inputs.trials.trial import INDEPENDENT, CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.inputs.trials.written_relations import written_relations
 from shapecheck.evaluate.probes.recorder import Recorder
@@ -60,6 +62,7 @@ from shapecheck.model.assumption import A_MULTIPLE, AS_CLAIMED, AT_MOST, NO_AXES
 from shapecheck.worker.messages.plans import EntryPlan
 
 _STACKS, _STACKS_SECONDS = 2, 5.0
+_GIVEN, _GIVEN_SECONDS = 60, 2.0
 _DOUBTS, _DOUBTS_SECONDS = 30, 2.0
 _SOLVED, _SOLVED_SECONDS = 30, 2.0
 _UNVERIFIED = ("template", "compare")  # what is shown as it is: any sizes that go will do
@@ -448,6 +451,8 @@ class EntrySearch:
             is_open = self._accuses and is_left_to_callers(further.requires, further.tied[0], signature)
             if is_open or _counts_sequence(further.requires, further.tied[0]):
                 return further.tied
+            if self._accuses and self._runs_without(further.requires, errors[0]):
+                return further.tied
         is_number = further.requires is not None and further.requires.value.isdigit()
         made = self._with_made_sizes(errors[0]) if not further.tied or is_number else None
         if made is not None:
@@ -462,6 +467,26 @@ class EntrySearch:
             single = set(stacked_records(errors[0]).values())
             errors = tuple(_without_doubt(each, single) for each in errors)
         return (*(outcome.with_requirement(requires) for outcome in errors), *further.tied)
+
+    def _runs_without(self, tie: Assumption, error: TrialOutcome) -> bool:
+        """Whether the code runs with arguments given that were left out, where a tie does not hold that it needs else.
+
+        A mask has as many keys as there are tokens, or as the cache has places if there is one.
+        """
+        options = error.bound_call.options.others if error.bound_call is not None else ()
+        given = tuple((key, GIVEN) for key in options if is_value_key(key))
+        if not given:
+            return False
+        trial = dataclasses.replace(
+            error.trial, choices=(*error.trial.choices, *given), variant=0, substitution=INDEPENDENT
+        )
+        with self.attempts.apart(_GIVEN, _GIVEN_SECONDS):
+            try:
+                found = self._sizes.first_runs(trial)
+                runs = found.ok or self._sizes.under_any_tie(found).tied
+            except CannotSynthesiseError:
+                return False
+        return any(not _are_equal(tie, each) for each in runs)
 
     def _with_made_sizes(self, error: TrialOutcome) -> TrialOutcome | None:
         """A run that comes further where a free size meets the one that made-up integers come to, if that is all."""
@@ -538,6 +563,17 @@ class EntrySearch:
             yield Assumption("value", name, f"{AT_MOST} {limit}", "written")
         if outcome.trial.variant == SQUARES:
             yield Assumption("size", "free dims", "powers of four", "invented")
+
+
+def _are_equal(tie: Assumption, outcome: TrialOutcome) -> bool:
+    """Whether the two of a tie have one size in a run."""
+    sizes = outcome.bound_call.sizes() if outcome.bound_call is not None else Sizes({})
+    known = {name: str(size) for name, size in (*sizes.integers.items(), *sizes.chosen.items())}
+
+    def size_of(name: str) -> str:
+        return size_of(known[name]) if known.get(name, name) != name else name
+
+    return tie.subject not in known or size_of(tie.subject) == size_of(tie.value)
 
 
 def _counts_sequence(requires: Assumption, tied: TrialOutcome) -> bool:

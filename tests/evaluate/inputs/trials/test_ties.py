@@ -140,6 +140,27 @@ def weighed(x, k):
     b = jnp.array([1 / 6, 1 / 3, 1 / 3, 1 / 6])
     return b @ k  # (n,)  ~SC305
 """,
+    # where there is a cache, there are as many keys as it has places; turned, the mask fits neither
+    "cached.py": """
+class Cache(eqx.Module):
+    k: Float[Array, "places dim"]
+
+def scores(q: Float[Array, "q dim"], k: Float[Array, "k dim"], mask: Float[Array, "q k"]) -> Float[Array, "q k"]:
+    return q @ k.T * mask
+
+def cached(x: Float[Array, "seq dim"], mask: Float[Array, "seq keys"], cache: Cache | None = None): ~unreached
+    return scores(x, x if cache is None else cache.k, mask)
+""",
+    "cached_turned.py": """
+class Cache(eqx.Module):
+    k: Float[Array, "places dim"]
+
+def scores(q: Float[Array, "q dim"], k: Float[Array, "k dim"], mask) -> Float[Array, "q k"]:
+    return q @ k.T * mask ~SC305
+
+def turned(x: Float[Array, "seq dim"], mask: Float[Array, "seq keys"], cache: Cache | None = None): ~unreached
+    return scores(x, x if cache is None else cache.k, mask.T)
+""",
     # a number of steps is no size of each head, though the file computes that; half of the features may be called so
     "of_heads.py": """
 class Attention(eqx.Module):
