@@ -41,7 +41,7 @@ def doubt(module: Module, key: ClaimKey, mismatch: Mismatch, shown: ShownFailure
     spec = parse_spec(claim.spec)
     if mismatch.reason == "dim" and (unused := _unused_source(spec, shown)):
         return OTHER_INTEGERS.format(size=unused)
-    if _follows_made_integers(spec, shown):
+    if _follows_made_integers(claim, shown):
         return MADE_INTEGER
     if _binds_one_of_made(shown):
         return MADE_UP
@@ -52,27 +52,39 @@ def doubt(module: Module, key: ClaimKey, mismatch: Mismatch, shown: ShownFailure
     return ""
 
 
-def _follows_made_integers(spec: Spec, shown: ShownFailures) -> bool:
+def _follows_made_integers(claim: Claim, shown: ShownFailures) -> bool:
     """Whether a claim has a number where the axis is as long as integers that were made up, which nothing limits.
 
     Of `zeros(dim + padding)`, which is called a `Float[Array, "3"]`, nobody knows that whoever calls it makes three.
     What has the size of an axis of an argument, or always the same number, is as long for them, too; and what has that
-    of an integer which the claim names elsewhere is another axis.
+    of an integer which the claim names elsewhere is another axis. Where one number of several in a comment is so, the
+    `(b, 7, 4, 15)` are those of a run that its author saw.
     """
+    spec = parse_spec(claim.spec)
+    if any(mismatch.reason != "dim" or not each.evaluation.integers for each, mismatch in shown):
+        return False
+    numbers = {axis for axis, dim in enumerate(spec.dims) if isinstance(dim, FixedDim)}
+    refuted = {mismatch.axis for _, mismatch in shown}
+    if not refuted <= numbers:
+        return False
+    of_run = claim.notation != "annotation" and spec.rank() is not None
+    return any(_has_made_size(axis, spec, shown) for axis in (numbers if of_run else numbers & refuted))
+
+
+def _has_made_size(axis: int, spec: Spec, shown: ShownFailures) -> bool:
+    """Whether an axis has the size of made-up integers, another one in each evaluation."""
     elsewhere = spec.names()
-    sizes: list[str] = []
+    sizes: set[str] = set()
     for each, mismatch in shown:
-        dim = spec.dims[mismatch.axis] if mismatch.axis is not None and mismatch.axis < len(spec.dims) else None
-        size = size_at_fault(mismatch)
+        shape = mismatch.value.shape if isinstance(mismatch.value, ArrayValue) else ()
+        size = shape[axis] if axis < len(shape) else ""
         made = {integer for _, integer in each.evaluation.integers}
-        of_argument = {other for _, other in each.evaluation.sizes} - made
-        if mismatch.reason != "dim" or not isinstance(dim, FixedDim) or not made:
-            return False
         named = {integer for name, integer in each.evaluation.integers if name.rpartition(".")[2] in elsewhere}
+        of_argument = {other for _, other in each.evaluation.sizes} - made
         if not size.isdigit() or size in of_argument | named:
             return False
-        sizes.append(size)
-    return len(set(sizes)) > 1
+        sizes.add(size)
+    return len(sizes) > 1
 
 
 def _binds_one_of_made(shown: ShownFailures) -> bool:

@@ -101,6 +101,21 @@ def gated(gate: Callable[[Feature], Feature], x: Float[Array, "n k"]) -> Float[A
 def turned(gate: Callable[[Feature], Feature], x: Float[Array, "n k"]) -> Float[Array, "k n"]:  ~SC203
     return jax.vmap(gate)(x) * x
 """,
+    # numbers of which one would be a made-up integer are those of some run; what is written stays
+    "numbers_of_a_run.py": """
+class Heads(eqx.Module):
+    n_heads: int = eqx.field(static=True)
+    depth: int = eqx.field(static=True)
+
+    def split(self, x: Float[Array, "b l d"]):
+        q = jnp.ones((*x.shape[:2], self.n_heads, self.depth))
+        v = q.swapaxes(1, 2)  # [b 4 7 15]  ~unreached
+        return q, v  # [b 7 4 15]  ~unreached
+
+    def wrong(self, x: Float[Array, "b l d"]):
+        q = jnp.ones((*x.shape[:2], 4, 15))  # [b 7 4 16]  ~SC201
+        return q
+""",
     # as many indices as an axis is long are for an array of so many axes
     "indices.py": """
 class State(eqx.Module):
