@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
 from shapecheck.evaluate.inputs.facts.mocks import OF_MOCKS, uses_mocks
@@ -25,17 +24,15 @@ from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthes
 from shapecheck.evaluate.inputs.trials.choices import (
     AS_FILE_MAKES,
     AS_MADE,
-    GIVEN,
     OTHERWISE,
     OWN_SIZES,
     as_assumption,
     is_case_key,
     is_likeness_key,
-    is_value_key,
 )
 from shapecheck.evaluate.inputs.trials.integer_relations import blamed_relations
 from shapecheck.evaluate.inputs.trials.size_assignment import DIVISIBLE, SQUARES, UNNAMED
-from shapecheck.evaluate.inputs.trials.ties import Sizes, Tie
+from shapecheck.evaluate.inputs.trials.ties import Tie
 from shapecheck.evaluate.inputs.trials.trial import INDEPENDENT, CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.inputs.trials.written_relations import written_relations
 from shapecheck.evaluate.probes.recorder import Recorder
@@ -53,18 +50,14 @@ from shapecheck.evaluate.search.further_runs import (
     with_decisions,
     with_usual_length,
 )
-from shapecheck.evaluate.search.invented_sizes import is_left_to_callers
 from shapecheck.evaluate.search.refused_shapes import RefusedShape, find_refused
 from shapecheck.evaluate.search.size_search import SizeSearch, says_division, says_order
-from shapecheck.evaluate.search.solved_sizes import with_solved_sizes
+from shapecheck.evaluate.search.tied_errors import TiedErrors, is_further, without_doubt
 from shapecheck.model import Assumption, Evaluation
 from shapecheck.model.assumption import A_MULTIPLE, AS_CLAIMED, AT_MOST, NO_AXES
 from shapecheck.worker.messages.plans import EntryPlan
 
-_STACKS, _STACKS_SECONDS = 2, 5.0
-_GIVEN, _GIVEN_SECONDS = 60, 2.0
 _DOUBTS, _DOUBTS_SECONDS = 30, 2.0
-_SOLVED, _SOLVED_SECONDS = 30, 2.0
 _UNVERIFIED = ("template", "compare")  # what is shown as it is: any sizes that go will do
 
 
@@ -87,6 +80,9 @@ class EntrySearch:
         self._sizes = SizeSearch(call_spec, self.attempts, own)
         self._further = FurtherRuns(call_spec, self.attempts, self._sizes, accuses=self._accuses)
         self._errors = CodeErrors(entry, call_spec, self.attempts, self._sizes, self._further, accuses=self._accuses)
+        self._tied = TiedErrors(
+            entry, call_spec, self.attempts, self._sizes, self._further, self._errors, accuses=self._accuses
+        )
         self._follower = ClaimFollower(
             recorder.claimed_shapes,
             recorder.claimed_parameters,
@@ -233,7 +229,7 @@ class EntrySearch:
             if ran is None or (ran.failure is not None and ran.place == failed.place and not relation.choices):
                 continue
             found = self._try(trial)
-            if found.failed and all(_is_further(each, failed) for each in found.failed):
+            if found.failed and all(is_further(each, failed) for each in found.failed):
                 return found
             if relation.choices and found.failed and all(_is_as_far(each, failed) for each in found.failed):
                 return found
@@ -293,7 +289,7 @@ class EntrySearch:
             others.append(stacks)
         elif stacks is not None and stacks.failure is not None and stacks.failure.kind == "shape":
             single = set(stacked_records(first).values())  # the code takes no stacks of them
-            symbolic, runs = ([_without_doubt(each, single) for each in some] for some in (symbolic, runs))
+            symbolic, runs = ([without_doubt(each, single) for each in some] for some in (symbolic, runs))
         sized = list(self._further.named_elsewhere(runs))
         for outcome in (first, *ranks):
             sized += self._further.as_built(outcome) if outcome.ok else ()
@@ -375,7 +371,7 @@ class EntrySearch:
         made = self._as_made(found, AS_FILE_MAKES)
         if made.ok:
             return tuple(self._result(outcome) for outcome in made.ok)
-        shown = self._errors_and_ties(found) or self._errors_of_no_guess(found)
+        shown = self._tied.errors_and_ties(found) or self._tied.errors_of_no_guess(found)
         if shown:
             return tuple(self._result(outcome) for outcome in shown)
         made = self._as_made(found, AS_MADE)
@@ -433,85 +429,8 @@ class EntrySearch:
         for path in self._further.along_paths(failed):
             shown = path.ok
             if not shown and path.failed and follows_one_condition(path.failed[0]):
-                shown = self._errors_and_ties(path)
+                shown = self._tied.errors_and_ties(path)
             yield from map(with_decisions, shown)
-
-    def _errors_and_ties(self, found: SearchResult) -> tuple[TrialOutcome, ...]:
-        """The runs that show a shape error of the code, with the tie that it needs, and those under this tie."""
-        errors = self._errors.errors(found)
-        further = self._sizes.under_any_tie(found) if errors else found
-        if any(self._errors.is_open(tie) for each in further.tied for tie in each.trial.substitution.ties):
-            errors = ()
-        if further.tied and further.requires is None:  # sizes under some limit, and no tie
-            return (*further.tied, *self._further.again(further.tied))
-        if not errors or (further.requires is None and self._entry.origin == "seen"):
-            return ()
-        if further.tied and further.requires is not None:
-            signature = self._call_spec.signature
-            is_open = self._accuses and is_left_to_callers(further.requires, further.tied[0], signature)
-            if is_open or _counts_sequence(further.requires, further.tied[0]):
-                return further.tied
-            if self._accuses and self._runs_without(further.requires, errors[0]):
-                return further.tied
-        is_number = further.requires is not None and further.requires.value.isdigit()
-        made = self._with_made_sizes(errors[0]) if not further.tied or is_number else None
-        if made is not None:
-            return (made,) if made.ok else ()
-        is_equality = further.requires is not None and further.requires.value.isidentifier()
-        if (not further.tied or is_equality) and self._sizes.follows_others(errors[0]):
-            return ()
-        requires = self._errors.equality(errors[0])
-        if further.requires is not None:
-            requires = f"{further.requires.subject} = {further.requires.value}"
-        if self._accuses and self._takes_no_stacks(errors[0]):
-            single = set(stacked_records(errors[0]).values())
-            errors = tuple(_without_doubt(each, single) for each in errors)
-        return (*(outcome.with_requirement(requires) for outcome in errors), *further.tied)
-
-    def _runs_without(self, tie: Assumption, error: TrialOutcome) -> bool:
-        """Whether the code runs with arguments given that were left out, where a tie does not hold that it needs else.
-
-        A mask has as many keys as there are tokens, or as the cache has places if there is one.
-        """
-        options = error.bound_call.options.others if error.bound_call is not None else ()
-        given = tuple((key, GIVEN) for key in options if is_value_key(key))
-        if not given:
-            return False
-        trial = dataclasses.replace(
-            error.trial, choices=(*error.trial.choices, *given), variant=0, substitution=INDEPENDENT
-        )
-        with self.attempts.apart(_GIVEN, _GIVEN_SECONDS):
-            try:
-                found = self._sizes.first_runs(trial)
-                runs = found.ok or self._sizes.under_any_tie(found).tied
-            except CannotSynthesiseError:
-                return False
-        return any(not _are_equal(tie, each) for each in runs)
-
-    def _with_made_sizes(self, error: TrialOutcome) -> TrialOutcome | None:
-        """A run that comes further where a free size meets the one that made-up integers come to, if that is all."""
-        with self.attempts.apart(_SOLVED, _SOLVED_SECONDS):
-            runs = with_solved_sizes(error, self.attempts.run_if_possible, self._call_spec.signature)
-            return next((each for each in runs if each.ok or _is_further(each, error)), None)
-
-    def _takes_no_stacks(self, outcome: TrialOutcome) -> bool:
-        """Whether the code cannot have stacks of the records of a run: then these are one each, as comments say."""
-        with self.attempts.apart(_STACKS, _STACKS_SECONDS):
-            stacks = self._further.with_stacks(outcome)
-        return stacks is not None and stacks.failure is not None and stacks.failure.kind == "shape"
-
-    def _errors_of_no_guess(self, found: SearchResult) -> tuple[TrialOutcome, ...]:
-        """The runs that show an error that is the same for other ranks of the arrays that nothing describes.
-
-        While it may be about these it is not searched for long, so this has all the attempts that others have.
-        """
-        first = found.failed[0]
-        if not self._accuses or self.attempts.complete or not self._errors.is_of_no_guess(first):
-            return ()
-        with self.attempts.apart(self._call_spec.attempts, self._call_spec.seconds):
-            self._sizes.nested_open = False
-            again = self._sizes.first_runs(dataclasses.replace(first.trial, variant=0, substitution=INDEPENDENT))
-            return self._errors_and_ties(again) if again.failed else ()
 
     def _result_of_refused(self, refused: RefusedShape, failed: TrialOutcome) -> Evaluation:
         reason = failed.failure.message if failed.failure is not None else ""
@@ -565,30 +484,6 @@ class EntrySearch:
             yield Assumption("size", "free dims", "powers of four", "invented")
 
 
-def _are_equal(tie: Assumption, outcome: TrialOutcome) -> bool:
-    """Whether the two of a tie have one size in a run."""
-    sizes = outcome.bound_call.sizes() if outcome.bound_call is not None else Sizes({})
-    known = {name: str(size) for name, size in (*sizes.integers.items(), *sizes.chosen.items())}
-
-    def size_of(name: str) -> str:
-        return size_of(known[name]) if known.get(name, name) != name else name
-
-    return tie.subject not in known or size_of(tie.subject) == size_of(tie.value)
-
-
-def _counts_sequence(requires: Assumption, tied: TrialOutcome) -> bool:
-    """Whether the size that something has to have is what the integers of one argument come to: those are made up.
-
-    Of `x.reshape(batch, *spatial_shape)` the patches are as many as that shape says, which callers give.
-    """
-    products: defaultdict[str, int] = defaultdict(lambda: 1)
-    for name, size in tied.bound_call.integers.items() if tied.bound_call is not None else ():
-        sequence, is_item, _ = name.partition("[")
-        if is_item:
-            products[sequence] *= size
-    return requires.value.isdigit() and int(requires.value) in products.values()
-
-
 def _by_chance(found: TrialOutcome) -> TrialOutcome:
     """A run with sizes that evaluate once and never again: they fit by chance, and prove nothing."""
     chosen = found.bound_call.chosen if found.bound_call is not None else ()
@@ -600,17 +495,6 @@ def _add_assumption(found: TrialOutcome, assumption: Assumption) -> TrialOutcome
     if found.bound_call is None:
         return found
     assumptions = (*found.bound_call.assumptions, assumption)
-    return dataclasses.replace(found, bound_call=dataclasses.replace(found.bound_call, assumptions=assumptions))
-
-
-def _without_doubt(found: TrialOutcome, records: Collection[str]) -> TrialOutcome:
-    """A run whose records cannot be stacks: each is one, as its class is written."""
-    if found.bound_call is None:
-        return found
-    assumptions = tuple(
-        dataclasses.replace(each, provenance="written") if each.kind == "value" and each.subject in records else each
-        for each in found.bound_call.assumptions
-    )
     return dataclasses.replace(found, bound_call=dataclasses.replace(found.bound_call, assumptions=assumptions))
 
 
@@ -635,11 +519,6 @@ def _ends_elsewhere(first: SearchResult | None, found: SearchResult) -> bool:
         return False
     apart = {each.place for each in first.failed}.isdisjoint(each.place for each in found.failed)
     return apart and _depth(found) >= _depth(first)
-
-
-def _is_further(outcome: TrialOutcome, before: TrialOutcome) -> bool:
-    """Whether a run ended further on than another, for whatever reason."""
-    return outcome.place != before.place and (outcome.depth, outcome.trace) > (before.depth, before.trace)
 
 
 def _is_as_far(outcome: TrialOutcome, before: TrialOutcome) -> bool:
