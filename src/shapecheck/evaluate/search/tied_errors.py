@@ -17,8 +17,8 @@ from shapecheck.evaluate.inputs.trials.trial import INDEPENDENT, CallSpec, Searc
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.code_errors import CodeErrors
 from shapecheck.evaluate.search.further_runs import FurtherRuns, stacked_records
-from shapecheck.evaluate.search.invented_sizes import is_left_to_callers
 from shapecheck.evaluate.search.size_search import SizeSearch
+from shapecheck.evaluate.search.sizes_of_callers import is_left_to_callers
 from shapecheck.evaluate.search.solved_sizes import with_solved_sizes
 from shapecheck.model import Assumption
 from shapecheck.worker.messages.plans import EntryPlan
