@@ -18,6 +18,7 @@ from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED
 from shapecheck.evaluate.inputs.trials.ties import CallSignature
 from shapecheck.evaluate.inputs.trials.trial import CallSpec, TrialOutcome
 from shapecheck.evaluate.search.unfit_sizes import RESHAPE, compared_integers, left_over_axes, opposite_sizes
+from shapecheck.model import Failure
 from shapecheck.model.assumption import MADE_FUNCTION, NO_LAYER
 from shapecheck.shapes import FixedDim, parse_spec
 
@@ -133,18 +134,18 @@ def _may_blame_callable(outcome: TrialOutcome, call_spec: CallSpec) -> bool:
         for each in outcome.bound_call.assumptions
         if each.provenance == "invented" and each.value.startswith(MADE_FUNCTION)
     }
-    return bool(made) and not made.isdisjoint(_called_on_line(outcome.place[1], call_spec.signature))
+    return bool(made) and not made.isdisjoint(_called_where_it_ended(outcome.failure, call_spec.signature))
 
 
-def _called_on_line(line: int, signature: CallSignature) -> set[str]:
-    """The names of what the statement of a function calls that stands on a line of its file."""
-    source = defining_source(signature.function)
-    if source is None:
+def _called_where_it_ended(failure: Failure, signature: CallSignature) -> set[str]:
+    """The names of what is called by the statement at which a run ended, if that is one of the function itself."""
+    source, frame = defining_source(signature.function), failure.frame
+    if source is None or frame is None or frame.function != getattr(signature.function, "__qualname__", ""):
         return set()
     calls = (
         node
         for statement in ast.walk(source.tree)
-        if isinstance(statement, ast.stmt) and statement.lineno + source.first_line - 1 == line
+        if isinstance(statement, ast.stmt) and statement.lineno + source.first_line - 1 == frame.line
         for node in ast.walk(statement)
         if isinstance(node, ast.Call)
     )
