@@ -13,7 +13,7 @@ from collections.abc import Collection
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trials.choices import GIVEN, is_value_key
 from shapecheck.evaluate.inputs.trials.ties import Sizes
-from shapecheck.evaluate.inputs.trials.trial import INDEPENDENT, CallSpec, SearchResult, TrialOutcome
+from shapecheck.evaluate.inputs.trials.trial import INDEPENDENT, CallSpec, ChosenSizes, SearchResult, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.code_errors import CodeErrors
 from shapecheck.evaluate.search.further_runs import FurtherRuns, stacked_records
@@ -80,7 +80,8 @@ class TiedErrors:
     def _runs_without(self, tie: Assumption, error: TrialOutcome) -> bool:
         """Whether the code runs with arguments given that were left out, where a tie does not hold that it needs else.
 
-        A mask has as many keys as there are tokens, or as the cache has places if there is one.
+        A mask has as many keys as there are tokens, or as the cache has places if there is one. That a size would then
+        have to be an integer of the model is no better.
         """
         options = error.bound_call.options.others if error.bound_call is not None else ()
         given = tuple((key, GIVEN) for key in options if is_value_key(key))
@@ -92,10 +93,12 @@ class TiedErrors:
         with self._attempts.apart(_GIVEN, _GIVEN_SECONDS):
             try:
                 found = self._sizes.first_runs(trial)
-                runs = found.ok or self._sizes.under_any_tie(found).tied
+                further = found if found.ok else self._sizes.under_any_tie(found)
             except CannotSynthesiseError:
                 return False
-        return any(not _are_equal(tie, each) for each in runs)
+        runs = (*further.ok, *further.tied)
+        of_dims = further.requires is None or all(further.requires.value in dict(_chosen_by(each)) for each in runs)
+        return of_dims and any(not _are_equal(tie, each) for each in runs)
 
     def _with_made_sizes(self, error: TrialOutcome) -> TrialOutcome | None:
         """A run that comes further where a free size meets the one that made-up integers come to, if that is all."""
@@ -121,6 +124,11 @@ class TiedErrors:
             self._sizes.nested_open = False
             again = self._sizes.first_runs(dataclasses.replace(first.trial, variant=0, substitution=INDEPENDENT))
             return self.errors_and_ties(again) if again.failed else ()
+
+
+def _chosen_by(outcome: TrialOutcome) -> ChosenSizes:
+    """The free names of a run, with their sizes."""
+    return outcome.bound_call.chosen if outcome.bound_call is not None else ()
 
 
 def _are_equal(tie: Assumption, outcome: TrialOutcome) -> bool:

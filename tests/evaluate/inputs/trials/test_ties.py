@@ -175,6 +175,19 @@ class Attention(eqx.Module):
         k = jax.vmap(self.proj)(y).reshape(y.shape[0], self.n_heads, self.head_dim).transpose(1, 0, 2)
         return jnp.einsum("hqd,hdk->hqk", q, k) ~SC305
 
+class Crossed(eqx.Module):
+    proj: eqx.nn.Linear
+    n_heads: int = eqx.field(static=True)
+    head_dim: int = eqx.field(static=True)
+    def __init__(self, embed_dim: int, n_heads: int, *, key: PRNGKeyArray):
+        self.n_heads, self.head_dim = n_heads, embed_dim // n_heads
+        self.proj = eqx.nn.Linear(embed_dim, embed_dim, key=key)
+    def __call__(self, x: Float[Array, "s d"], y: Float[Array, "t d"] | None = None): ~unreached
+        y = x if y is None else y
+        q = jax.vmap(self.proj)(x).reshape(x.shape[0], self.n_heads, self.head_dim).transpose(1, 0, 2)
+        k = jax.vmap(self.proj)(y).reshape(y.shape[0], self.n_heads, self.head_dim).transpose(1, 0, 2)
+        return jnp.einsum("hqd,hdk->hqk", q, k) ~SC305
+
 def scores(x: Float[Array, "s d"], y: Float[Array, "t d"], n_heads: int) -> Float[Array, "h s t"]: ~unreached
     size = x.shape[1] // n_heads
     q = x.reshape(x.shape[0], n_heads, size).transpose(1, 0, 2)
