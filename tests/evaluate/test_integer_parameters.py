@@ -148,10 +148,18 @@ def turned(mask: Float[Array, "batch seq"], seq_len: int) -> Float[Array, "batch
 def padded(mask: Float[Array, "batch seq"], max_len: int) -> Float[Array, "batch seq"]: ~SC203
     return jnp.pad(mask, ((0, 0), (0, max_len)))[:, :max_len]
 """,
-    # A table has so many rows; that the rest does not fit whatever is given is another matter.
+    # A table has so many rows, as callers know. An annotation is for any number, and it is another matter if the rest
+    # does not fit whatever is given.
     "tables.py": """
-def inertias(n_bodies: int) -> Float[Array, "n_bodies 3"]: ~unreached
-    return jnp.zeros((n_bodies, 3)) + jnp.ones((2, 3)) ~SC302
+def inertias(n_bodies: int):
+    return jnp.zeros((n_bodies, 3)) + jnp.ones((2, 3))
+
+def of_any(n_bodies: int) -> Float[Array, "n_bodies 3"]: ~unreached
+    return jnp.zeros((n_bodies, 3)) + jnp.ones((2, 3)) ~SC301
+
+def of_code(n_bodies: int):
+    found = jnp.zeros((n_bodies, 3)) + jnp.ones((2, 3)) ~SC302
+    return found.T # (3, n_bodies) ~unreached
 
 def of_columns(n_bodies: int) -> Float[Array, "n_bodies 4"]: ~unreached
     return jnp.zeros((n_bodies, 4)) + jnp.ones((2, 3)) ~SC301

@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from shapecheck.evaluate.inputs.facts.namesakes import are_namesakes
+from shapecheck.evaluate.inputs.facts.runtime_annotations import annotation_of, array_type, signature_of
 from shapecheck.evaluate.inputs.synthesis.made_integers import ALL_EQUAL, EVEN, ODD
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trials.choices import (
@@ -27,6 +28,7 @@ from shapecheck.evaluate.search.failure_excuses import is_excused, lacks_layer, 
 from shapecheck.evaluate.search.further_runs import FurtherRuns
 from shapecheck.evaluate.search.size_search import MOST_TIES, SizeSearch, says_division
 from shapecheck.evaluate.search.unfit_sizes import compared_integers, opposite_sizes
+from shapecheck.shapes import parse_spec
 from shapecheck.worker.messages.plans import EntryPlan
 
 _EMPTY = re.compile(r"(?<![\w.])0(?![\w.])")
@@ -261,14 +263,17 @@ class CodeErrors:
     def _fits_with_number(self, error: TrialOutcome) -> bool:
         """Whether a made-up integer does not fit a number of the code's own, and the rest fits with that in its place.
 
-        `weights.at[:].set(_TABLE[:n_bodies])` is for as many bodies as the table has rows, and callers know that.
+        `weights.at[:].set(_TABLE[:n_bodies])` is for as many bodies as the table has rows, and callers know that. But
+        an annotation that has the integer as a size is for any number.
         """
         call, message = error.bound_call, error.failure.message if error.failure is not None else ""
         if call is None:
             return False
+        annotated = _annotated_names(self._call_spec.signature.function)
+        names = sorted(call.arguments - annotated)
         known = {*dict(call.chosen).values(), *map(str, call.integers.values())}
         met = [*itertools.chain(*((pair, pair[::-1]) for pair in opposite_sizes(message)))]
-        pairs = ((n, other) for size, other, *_ in met for n in sorted(call.arguments) if str(call.integers[n]) == size)
+        pairs = ((n, other) for size, other, *_ in met for n in names if str(call.integers[n]) == size)
         choices = ((number_key(n), other) for n, other in dict.fromkeys(pairs) if other not in known)
         trials = (dataclasses.replace(error.trial, choices=(*error.trial.choices, each)) for each in choices)
         return any(self._is_another(trial, error) for trial in itertools.islice(trials, MOST_TIES))
@@ -483,3 +488,14 @@ def _has_same_axes(one: TrialOutcome, other: TrialOutcome) -> bool:
     """Whether two runs ended on one line with the same words, about arrays of as many axes."""
     words = {_NUMBERS.sub("#", each.failure.message) for each in (one, other) if each.failure is not None}
     return one.place == other.place and len(words) == 1
+
+
+def _annotated_names(function: Callable[..., object] | None) -> set[str]:
+    """The names of dims in the annotations of a function's arrays."""
+    if function is None:
+        return set()
+    signature = signature_of(function)
+    raw = {name: each.annotation for name, each in signature.parameters.items()}
+    raw["return"] = signature.return_annotation
+    found = (array_type(annotation_of(function, name, each)) for name, each in raw.items())
+    return {name for each in found if each is not None for name in parse_spec(each.shape).names()}

@@ -122,7 +122,7 @@ class EntrySearch:
                 break
             if found.ok:
                 return tuple(self._result(outcome) for outcome in found.ok)
-            if construction == DEFAULTS_KEPT and self._replaces_needed(first, found):
+            if construction == DEFAULTS_KEPT and self._needs_defaults(first, found):
                 first = found  # what ends it with other sizes is no matter to who keeps the defaults
             first = first or found
         apart = self._with_own_sizes(first)
@@ -167,7 +167,7 @@ class EntrySearch:
         calls = [each.bound_call for each in first.failed]
         return not self._call_spec.relations or any(each is None or each.defaults_replaced for each in calls)
 
-    def _replaces_needed(self, first: SearchResult | None, kept: SearchResult) -> bool:
+    def _needs_defaults(self, first: SearchResult | None, kept: SearchResult) -> bool:
         """Whether the code comes further with the defaults `kept`, which the first runs did not have and it needs."""
         if first is None or not _ends_elsewhere(first, kept):
             return False
