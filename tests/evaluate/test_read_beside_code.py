@@ -379,6 +379,134 @@ def inertias(n_bodies: int):
         rows
     )  # (n_bodies, 3, 3)  ~unreached
 """,
+    # An arrow at the head of a function leads to what that returns, if what is below has several names.
+    "heads.py": """
+def solved(a: Float[Array, "f 3 s"], b: Float[Array, "f 3 t"]):
+    def one(a, b):
+        # a: (3, s), b: (3, t) -> (t, s)
+        sol, _, _, _ = jnp.linalg.lstsq(a, b, rcond=None)
+        return sol.T
+    return jax.vmap(one)(a, b)
+
+def unsolved(a: Float[Array, "3 s"], b: Float[Array, "3 t"]):
+    # a: (3, s), b: (3, t) -> (t, s)  ~SC201
+    sol, _, _, _ = jnp.linalg.lstsq(a, b, rcond=None)
+    return sol
+""",
+    # What several arrays come to may stand below what is only a number on the way.
+    "products.py": """
+def scores(q: Float[Array, "b n l d"], k: Float[Array, "b n m d"]):
+    # (b, n, l, d) @ (b, n, d, m) -> (b, n, l, m)
+    scale = jnp.sqrt(q.shape[-1])
+    found = q @ k.swapaxes(-1, -2) / scale
+    return jax.nn.softmax(found).sum(-1)
+
+def other_scores(q: Float[Array, "b n l d"], k: Float[Array, "b n m d"]):
+    # (b, n, l, d) @ (b, n, d, m) -> (b, n, m, l)  ~SC201
+    scale = jnp.sqrt(q.shape[-1])
+    found = q @ k.swapaxes(-1, -2) / scale
+    return jax.nn.softmax(found).sum(-1)
+""",
+    # What stands behind `if y.ndim == 2:` tells of that case.
+    "cases_of_rank.py": """
+def fit(x: Float[Array, "n d"], y: Float[Array, "..."]):
+    if y.ndim == 2:  # y has shape (channels, n), so we map over the channels  ~unreached
+        return jax.vmap(lambda each: x.T @ each)(y)
+    return x.T @ y
+
+def test_fit():
+    assert fit(jnp.ones((8, 3)), jnp.ones(8)).shape == (3,)
+
+def fit_many(x: Float[Array, "n d"], y: Float[Array, "..."]):
+    if y.ndim == 2:  # y has shape (n, channels), so we map over the channels  ~SC201
+        return jax.vmap(lambda each: x.T @ each)(y)
+    return x.T @ y
+
+def test_fit_many():
+    assert fit_many(jnp.ones((8, 3)), jnp.ones((4, 8))).shape == (4, 3)
+""",
+    # A bracket that the text gives a name is a value.
+    "labels_of_corners.py": '''
+def gradients(vertices: Float[Array, "v 2"], faces: Float[Array, "f 3"]) -> Float[Array, "f 3 2"]:
+    """Gradients of hats.
+
+    For each face f=(i,j,k), an array of those at its corners, which are
+    corresponding to vertices (i,j,k). Faces without area get zeros.
+    """
+    corners = [vertices[faces[:, each].astype(int)] for each in range(3)]
+    return jnp.stack(corners, axis=1)
+
+def of_others(vertices: Float[Array, "v 2"], faces: Float[Array, "f 3"]) -> Float[Array, "f 3 2"]:
+    """Gradients of hats, with those at corners that are corresponding to vertices (v,i). ~SC207"""
+    corners = [vertices[faces[:, each].astype(int)] for each in range(3)]
+    return jnp.stack(corners, axis=1)
+''',
+    # A list of results in words, before the section that has their shapes, moves none of these.
+    "two_sections.py": '''
+def moved(x: Float[Array, "d"]):
+    """Move it.
+
+    Returns:
+    - the moved one
+    - how far it is
+    - a map from here to there
+
+    NOTE: This is not meant to be called.
+
+    Returns
+    -------
+    Float[Array, "d"]
+        The moved one.
+    Scalar
+        How far it is.
+    Float[Array, "2 d"] ~SC207
+        The map.
+    """
+    return x, x.sum(), x
+''',
+    # A text that gives axes to a number is false, whatever the annotation beside it says.
+    "number_beside.py": '''
+def whole(x: Float[Array, "d"]) -> Float[Array, ""]:  ~SC203
+    """Move it.
+
+    Returns
+    -------
+    Float[Array, "3 d"] ~SC207
+        How far.
+    """
+    return jnp.stack([x, x])
+''',
+    # An object that has a `shape` of its own is asked for that.
+    "own_shape.py": """
+class Bank(eqx.Module):
+    layers: tuple[Float[Array, "*b _"], ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.layers[0].shape[:-1]
+
+def test_bank():
+    bank = Bank((jnp.zeros((4, 3)), jnp.zeros((4, 5))))
+    assert bank.shape == (4,)  ~unreached
+    assert bank.layers[0].shape == (4, 3)
+""",
+    # What an annotation leaves open a text may say, and sizes that a test has are others as the text has them.
+    "test_any_shape.py": '''
+def corner(t: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, ""]:
+    """The corner.
+
+    Parameters
+    ----------
+    t : array, shape (n, n, ..., n)
+        It.
+    q : array, shape (n, n)
+        Its.
+    """
+    return t[(0,) * t.ndim] + q.sum()
+
+def test_corner():
+    assert corner(jnp.ones((3, 3, 3)), jnp.ones((3, 3))) == 10
+''',
 }
 
 

@@ -298,7 +298,10 @@ class CommentClaimReader:
         if segment.may_be_values:
             named = self.labels.arrays_of_numbers(named or (), placed)
         if named is not None:
-            for target in named:
+            # `if y.ndim == 2:  # y: (b, t)` tells of that case.
+            behind_if = targets if isinstance(placed.node, ast.If) and not own else []
+            in_arm = {each.name: each for each in behind_if if any(place.when == "before" for place in each.places)}
+            for target in (in_arm.get(each.name, each) for each in named):
                 if own:
                     target = self._with_step(line, segment, self._with_later(line, target))  # noqa: PLW2901
                     if (expanded := self.other_places.expanded_variable(placed, target.name)) is not None:
@@ -341,7 +344,10 @@ class CommentClaimReader:
             return
         if own:
             heading = self._heading_targets(line, segment, targets[0])
-            targets = [*targets[:1], *heading, *signature[-1:], *targets[1:]]
+            given = signature[-1:]
+            # Of names beside each other only one can be what an arrow leads to.
+            first = [*given, *targets[:1]] if given and targets[0].elements else [*targets[:1], *heading, *given]
+            targets = [*first, *targets[1:]]
         places = tuple(dict.fromkeys(place for target in targets for place in target.places))
         if not own and places and _has_axis_of_one(segment):
             widened = self.other_places.widened_operand(placed)
@@ -505,11 +511,12 @@ class CommentClaimReader:
     def _heading_targets(self, line: CommentLine, segment: Segment, first: CommentTarget) -> Iterator[CommentTarget]:
         """What a comment may describe that heads several statements, beside the first of them.
 
-        Words may speak of any of these. A bare shape is that of what they come to: the last value, or the one that
-        the first statement's name has in the end.
+        Words may speak of any of these, and so may what several arrays come to: a scale may stand above the product
+        `(b, n, d) @ (b, d, m) -> (b, n, m)`. A bare shape is that of what they come to: the last value, or the one
+        that the first statement's name has in the end.
         """
         statements = list(self._paragraph(line))
-        if not (segment.prose or (segment.arrow and segment.labels)):
+        if not (segment.prose or (segment.arrow and (segment.labels or len(segment.taken) > 1))):
             # What has a shape behind it is described there.
             statements = [each for each in statements if segment.arrow or not self._is_trailed(each)]
             statements = [each for each in statements if not only_returns(each)][-1:]

@@ -237,7 +237,9 @@ class _SectionReader:
             return self.style == "numpy"
         names = tuple(_NAME.findall(match["names"])) if match is not None else ()
         end = match.end() if match is not None else 0
-        place = sum(item.kind == "return" for item in self.items) if self.kind == "return" else 0
+        place = 0
+        if self.kind == "return":  # another section, of another style, may have told of them all
+            place = sum((item.kind, item.style) == ("return", self.style) for item in self.items)
         self._add_items(Item(self.kind, names, place=place, style=self.style), line, end)
         return True
 

@@ -66,6 +66,12 @@ _IN_A_MODE = re.compile(
 )
 
 
+def _is_value_of(text: str, bracket: str) -> bool:
+    """Whether a text gives a name this bracket: "for each face f=(i, j, k)", "corresponding to vertices (i, j, k)"."""
+    without_blanks = "".join(text.split())
+    return f"={''.join(bracket.split())}" in without_blanks
+
+
 def named_shapes(text: str, names: Container[str], known: Container[str]) -> Iterator[tuple[str, DescribedShape]]:
     """What a text says in passing of values that it names: "where x is a matrix of shape (n, d)".
 
@@ -75,6 +81,8 @@ def named_shapes(text: str, names: Container[str], known: Container[str]) -> Ite
     named: set[str] = set()
     for segment in every:
         if _IN_A_MODE.match(_last_sentence(text[: segment.shapes[0].start])):
+            continue
+        if not is_marked(segment) and _is_value_of(text, segment.shapes[0].text):
             continue
         beside = {name for each in every if each is not segment for name in each.names}
         listed = None if is_marked(segment) else _LISTED.search(text[: segment.shapes[0].start])

@@ -556,7 +556,9 @@ def _comes_out_uneven(claim: Claim, mismatch: Mismatch) -> bool:
 
 
 def place_of_axis(spec: Spec, axis: int, axes: int) -> int | None:
-    """Which dim of a spec an axis is: counted from its end, behind a dim that stands for several."""
+    """Which dim of a spec an axis is: counted from its end, behind a dim that stands for several; None of a number."""
+    if not spec.dims:
+        return None
     variadic = [index for index, dim in enumerate(spec.dims) if is_variadic(dim)]
     if not variadic or (axis < variadic[0] and axis < len(spec.dims)):
         return min(axis, len(spec.dims) - 1)

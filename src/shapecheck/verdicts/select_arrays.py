@@ -117,6 +117,8 @@ def select_described(claim: Claim, value: Value) -> list[list[SelectedArray]]:
         raise NoArrayError(f"the value is {_kind(picked)}, which is called, and no array")
     if not leaves:
         raise NoArrayError(f"the value is {_kind(picked)}, not an array")
+    if claim.notation == "code" and isinstance(picked, TreeValue) and picked.kind == "node" and picked.held is None:
+        raise NoArrayError(f"the value is {_kind(picked)}, whose own `shape` is what the code tests")
     if all(leaf.key.rpartition(".")[2].startswith("_") for leaf in leaves):
         # A tensor that keeps its components in `_array` is documented as what it stands for.
         raise NoArrayError(f"the value is {_kind(picked)}, whose arrays are private")

@@ -29,6 +29,7 @@ from shapecheck.evaluate.probes.attribute_access import unwrap
 from shapecheck.evaluate.probes.describe_value import is_array, is_size
 from shapecheck.model import Assumption
 from shapecheck.shapes import (
+    AnyDims,
     Bindings,
     FixedDim,
     NamedDim,
@@ -231,6 +232,7 @@ def _matching_specs(
         if not isinstance(value, jax.ShapeDtypeStruct):
             continue
         texts = [each.shape for each in _array_types(seen.function, name, parameter.annotation)]
+        texts = [each for each in texts if _spec(each).dims != (AnyDims(),)]  # `...` says nothing
         if not texts and name in described and not described[name].vague and (prose or not described[name].prose):
             texts = [described[name].spec, *(described[name].others if prose else ())]
         shape = tuple((d,) for d in value.shape if isinstance(d, int))
