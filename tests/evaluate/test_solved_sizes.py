@@ -164,6 +164,22 @@ def smooth(delta: Float[Array, "T d"], metric: Float[Array, "Tin Tin"]) -> Float
 def turned(delta: Float[Array, "T d"], metric: Float[Array, "Tin Tin"]) -> Float[Array, "T d"]:
     return delta.at[1:-1].set(jnp.linalg.solve(metric, delta[1:-1].T))  ~SC301
 """,
+    # As many nodes as the mesh has rows and columns.
+    "meshes.py": '''
+def interpolated(x: Float[Array, "nn"], nn_x: int, nn_y: int) -> Float[Array, "nn"]:
+    return x.reshape(nn_y, nn_x).T.flatten()
+
+def refined(xH, nnH_x, nnH_y, nnh_x, nnh_y, periodic):
+    """ Takes x vector xH of shape (nnH,) on a coarse mesh and maps it to x of shape (nnh,) on a fine one. """
+    if periodic:
+        xH = xH.reshape(nnH_y - 1, nnH_x - 1)
+        grid = jnp.zeros((nnH_y, nnH_x)).at[:-1, :-1].set(xH)
+    else:
+        grid = xH.reshape(nnH_y, nnH_x)
+    rows, columns = jnp.arange(0, nnh_y, 2), jnp.arange(0, nnh_x, 2)
+    fine = jnp.zeros((nnh_y, nnh_x))
+    return fine.at[rows[:, None], columns].set(grid[(rows // 2)[:, None], columns // 2]).flatten()
+''',
 }
 
 

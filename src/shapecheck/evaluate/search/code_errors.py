@@ -17,6 +17,7 @@ from shapecheck.evaluate.inputs.trials.choices import (
     is_length_key,
     is_member_key,
     is_rank_key,
+    is_table,
     is_value_key,
     number_key,
 )
@@ -217,10 +218,10 @@ class CodeErrors:
         """Whether it is no matter how long the sequences are that were made up: `padding: Sequence[tuple[int, int]]`.
 
         Others let the code run, or come to something else that does not fit, if they are what does not fit. Those of
-        constructors may be what there are layers of: of a model with fewer of them, less can fail.
+        constructors may be what there are layers of: of a model with fewer of them, less can fail. But a table is data.
         """
         others = error.bound_call.options.others if error.bound_call is not None else {}
-        keys = [key for key in others if is_length_key(key) and "." not in key]
+        keys = [key for key in filter(is_length_key, others) if "." not in key or is_table(key.rpartition(" ")[0])]
         for options in zip(*(others[key] for key in keys), strict=True):
             choices = (*error.trial.choices, *zip(keys, options, strict=True))
             if self._is_another(dataclasses.replace(error.trial, choices=choices), error):
@@ -434,7 +435,7 @@ class CodeErrors:
         """
         if not self._accuses or self._entry.origin == "seen" or not self._call_spec.certain:
             return ()
-        if first.trial.rank or first.trial.substitution.ties or first.has_invented():
+        if first.trial.rank or first.has_invented():
             return ()
         several = ((1, 0), (1, 1), (1, DIVISIBLE), (1, SQUARES), (_SEVERAL, 0))
         trials = (dataclasses.replace(first.trial, rank=rank, variant=variant) for rank, variant in several)

@@ -5,21 +5,19 @@ No further run is asked for here.
 
 from __future__ import annotations
 
-import ast
 import itertools
 import math
 import re
 from collections.abc import Sequence
 
-from shapecheck.evaluate.inputs.facts.defining_source import defining_source
 from shapecheck.evaluate.inputs.facts.namesakes import are_namesakes
 from shapecheck.evaluate.inputs.facts.signature_facts import missing_parameters
 from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED
 from shapecheck.evaluate.inputs.trials.ties import CallSignature
 from shapecheck.evaluate.inputs.trials.trial import CallSpec, TrialOutcome
+from shapecheck.evaluate.search.made_functions import may_blame_function
 from shapecheck.evaluate.search.unfit_sizes import RESHAPE, compared_integers, left_over_axes, opposite_sizes
-from shapecheck.model import Failure
-from shapecheck.model.assumption import MADE_FUNCTION, NO_LAYER
+from shapecheck.model.assumption import NO_LAYER
 from shapecheck.shapes import FixedDim, parse_spec
 
 # No size that is made up is 0: something was left at a default that holds nothing yet, such as a scene without objects.
@@ -46,7 +44,6 @@ _SQUEEZED = re.compile(r"size not equal to one, got shape=\(([\d, ]*)\) and dime
 # A message that names a dtype, if only that of an array whose shape does not fit.
 _OF_DTYPE = re.compile(r"\b(?:integer|int\d*|float\d*|floating|boolean|bool|complex\d*)\b|dtype", re.IGNORECASE)
 _UNPACKS = re.compile(r"values to unpack")
-_STRUCTURE = re.compile(r"same pytree structure|body output must be a pair")
 _LARGEST_STEP = 65  # a side of a patch
 _SEVERAL = 2  # axes, of which each may have its part in a product
 
@@ -65,7 +62,7 @@ def is_excused(failed: Sequence[TrialOutcome], call_spec: CallSpec) -> bool:
         return True
     if _is_next_to_open(first, call_spec) or _squeezes_open(first, call_spec):
         return True
-    if first.blames_dtypes() or _may_blame_callable(first, call_spec) or _rounds_down(failed):
+    if first.blames_dtypes() or may_blame_function(first, call_spec.signature.function) or _rounds_down(failed):
         return True
     if _counts_otherwise(first, call_spec) or _indexes_by_made(first) or lacks_layer(first):
         return True
@@ -118,38 +115,6 @@ def may_blame_dtype(outcome: TrialOutcome) -> bool:
     """Whether what ended a run may be the dtype that an array was given because nothing says it."""
     is_named = outcome.failure is not None and _OF_DTYPE.search(outcome.failure.message) is not None
     return is_named and outcome.may_have_other_dtypes()
-
-
-def _may_blame_callable(outcome: TrialOutcome, call_spec: CallSpec) -> bool:
-    """Whether a loop's body does not give what it is to give, where that body may have been made up.
-
-    Or what does not fit is on a line of the function that calls a made-up one: `solve(diagonal(n - 1))`.
-    """
-    if outcome.failure is None or outcome.bound_call is None:
-        return False
-    if _STRUCTURE.search(outcome.failure.message) is not None and outcome.has_invented():
-        return True
-    made = {
-        each.subject
-        for each in outcome.bound_call.assumptions
-        if each.provenance == "invented" and each.value.startswith(MADE_FUNCTION)
-    }
-    return bool(made) and not made.isdisjoint(_called_where_it_ended(outcome.failure, call_spec.signature))
-
-
-def _called_where_it_ended(failure: Failure, signature: CallSignature) -> set[str]:
-    """The names of what is called by the statement at which a run ended, if that is one of the function itself."""
-    source, frame = defining_source(signature.function), failure.frame
-    if source is None or frame is None or frame.function != getattr(signature.function, "__qualname__", ""):
-        return set()
-    calls = (
-        node
-        for statement in ast.walk(source.tree)
-        if isinstance(statement, ast.stmt) and statement.lineno + source.first_line - 1 == frame.line
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Call)
-    )
-    return {each.func.id for each in calls if isinstance(each.func, ast.Name)}
 
 
 def _indexes_by_made(outcome: TrialOutcome) -> bool:

@@ -181,6 +181,9 @@ class SizeSearch:
             return SearchResult(ok=self._loosen(self._as_called(tied)))
         if tied.needs_values:
             return SearchResult(failed=(tied,))
+        single = self._tied_without_axes(failed)
+        if single is not None:
+            return SearchResult(ok=self._loosen(self._as_called(single)))
         nested = self._with_nested(tied)
         if nested is not None:
             return nested
@@ -196,6 +199,14 @@ class SizeSearch:
             if len(again) > 1 and len({each.place for each in again}) == 1:
                 return SearchResult(failed=again)
         return SearchResult(failed=tuple(failed))
+
+    def _tied_without_axes(self, failed: Sequence[TrialOutcome]) -> TrialOutcome | None:
+        """The run with no axes for what stands in front of dims as `...` that goes to its end under explained ties."""
+        first = next((each for each in failed if each.trial.rank == 0), None)
+        if first is None or self._call_spec.open_ranks or self._call_spec.signature.has_inner_variadics():
+            return None
+        found = self._with_ties(first, self.is_explained) if first.has_free_names() else first
+        return found if found.ok else None
 
     def _with_columns(self, failed: Sequence[TrialOutcome]) -> TrialOutcome | None:
         """What runs where a last axis is as long as the code flattens all to: `x.reshape(-1, size)` of `(b, t, d)`.

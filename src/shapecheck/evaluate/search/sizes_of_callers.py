@@ -22,10 +22,9 @@ from shapecheck.evaluate.inputs.trials.choices import Choices, integer_key, numb
 from shapecheck.evaluate.inputs.trials.size_assignment import UnknownSizeError
 from shapecheck.evaluate.inputs.trials.ties import CallSignature, Sizes
 from shapecheck.evaluate.inputs.trials.trial import BoundCall, CallSpec, Trial, TrialOutcome
-from shapecheck.evaluate.search.unfit_sizes import RESHAPE, opposite_sizes
+from shapecheck.evaluate.search.unfit_sizes import unfit_pairs
 from shapecheck.model import Assumption
 
-_ELEMENTS = re.compile(r"\(size (\d+)\)")
 _NUMBER = re.compile(r"\d+")
 _Attempt = Callable[[Trial], TrialOutcome | None]
 
@@ -131,7 +130,4 @@ def _is_same_failure(outcome: TrialOutcome, error: TrialOutcome) -> bool:
 
 
 def _unfit(outcome: TrialOutcome) -> list[tuple[int, int]]:
-    """The pairs of sizes that do not fit each other, or the two numbers of elements of what cannot be reshaped."""
-    message = outcome.failure.message if outcome.failure is not None else ""
-    pairs = [tuple(_ELEMENTS.findall(message))] if message.startswith(RESHAPE) else opposite_sizes(message)
-    return [(int(axes[0]), int(axes[1])) for axes in pairs if len(axes) > 1]
+    return [(int(axes[0]), int(axes[1])) for axes in unfit_pairs(outcome)]

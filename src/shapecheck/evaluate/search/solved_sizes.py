@@ -15,7 +15,7 @@ from shapecheck.evaluate.inputs.synthesis.made_integers import ODD
 from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED, Substitution
 from shapecheck.evaluate.inputs.trials.ties import CallSignature
 from shapecheck.evaluate.inputs.trials.trial import Trial, TrialOutcome
-from shapecheck.evaluate.search.unfit_sizes import contracts, opposite_sizes
+from shapecheck.evaluate.search.unfit_sizes import contracts, unfit_pairs
 
 _MOST_NAMES = 8  # free sizes of one call that are looked at
 _LARGEST = 1 << 14
@@ -32,7 +32,7 @@ def with_solved_sizes(error: TrialOutcome, attempt: _Attempt, signature: CallSig
     None that some name has already: that two are equal is a mix-up. Nor where axes are contracted, as a layer that
     takes so many features was made for these, and for no extent; and channels are as many as the model has.
     """
-    pairs, bound_call, ties = _unfit(error), error.bound_call, dict(error.trial.substitution.ties)
+    pairs, bound_call, ties = unfit_pairs(error), error.bound_call, dict(error.trial.substitution.ties)
     made = _made_sizes(error, attempt) if pairs and not contracts(error) else set()
     if bound_call is None:
         return
@@ -43,7 +43,8 @@ def with_solved_sizes(error: TrialOutcome, attempt: _Attempt, signature: CallSig
     made = {each for each in made if all(int(each) % size for size in claimed)}
     named = {*bound_call.integers.values(), *bound_call.own, *bound_call.apart.own, *bound_call.held.values()}
     named |= {int(text) for _, text in bound_call.chosen if text.isdigit()}
-    free = [(name, int(text)) for name, text in bound_call.chosen if text.isdigit() and name not in (*UNNAMED, *ties)]
+    held = {name for name, text in ties.items() if not text.isdigit()}
+    free = [(name, int(text)) for name, text in bound_call.chosen if text.isdigit() and name not in (*UNNAMED, *held)]
     for name, size in [each for each in free if not _CHANNELS.fullmatch(each[0])][:_MOST_NAMES]:
         moved = _unfit_there(attempt(_with_size(error.trial, name, _STEP * size)), error)
         for before, after in zip(pairs, moved, strict=False):
@@ -61,14 +62,15 @@ def _made_sizes(error: TrialOutcome, attempt: _Attempt) -> set[str]:
     freed = _unfit_there(attempt(dataclasses.replace(error.trial, variant=variant)), error)
     varied = _unfit_there(attempt(dataclasses.replace(error.trial, invention=ODD)), error)
     found: set[str] = set()
-    for here, with_others, with_odd in zip(_unfit(error), freed, varied, strict=False):
+    for here, with_others, with_odd in zip(unfit_pairs(error), freed, varied, strict=False):
         sizes = zip(here, with_others, with_odd, strict=True)
         found |= {size for size, other, odd in sizes if size == other != odd}
     return found
 
 
 def _with_size(trial: Trial, name: str, size: int) -> Trial:
-    return dataclasses.replace(trial, substitution=Substitution((*trial.substitution.ties, (name, str(size)))))
+    others = (tie for tie in trial.substitution.ties if tie[0] != name)  # it may have met another size before
+    return dataclasses.replace(trial, substitution=Substitution((*others, (name, str(size)))))
 
 
 def _root(sizes: tuple[int, int], before: tuple[str, ...], after: tuple[str, ...]) -> int | None:
@@ -82,9 +84,5 @@ def _root(sizes: tuple[int, int], before: tuple[str, ...], after: tuple[str, ...
 
 def _unfit_there(outcome: TrialOutcome | None, error: TrialOutcome) -> _Pairs:
     """The pairs of sizes that do not fit in a run, where that is in the place of an error, and are as many."""
-    found = _unfit(outcome) if outcome is not None and outcome.place == error.place else []
-    return found if len(found) == len(_unfit(error)) else []
-
-
-def _unfit(outcome: TrialOutcome) -> _Pairs:
-    return opposite_sizes(outcome.failure.message) if outcome.failure is not None else []
+    found = unfit_pairs(outcome) if outcome is not None and outcome.place == error.place else []
+    return found if len(found) == len(unfit_pairs(error)) else []

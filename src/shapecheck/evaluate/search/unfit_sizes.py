@@ -12,6 +12,7 @@ from shapecheck.shapes import SymbolicDim, parse_spec
 
 RESHAPE = "cannot reshape array"
 _WORD = re.compile(r"\d+\*[^\W\d]\w*|[^\W\d]\w*|(?<![/.])\d+")
+_ELEMENTS = re.compile(r"\(size (\d+)\)")
 _NUMBER = re.compile(r"\d+")
 _SHAPE = re.compile(r"(?:\(|(?<=\w)\[)(\d[\d, ]*)[)\]]")
 _CONTRACTS = re.compile(r"contracting dimensions|Size of label|core dimension")
@@ -49,6 +50,15 @@ def opposite_sizes(message: str) -> list[tuple[str, ...]]:
     fits_all = {"1"} if "contracting" not in message else set()
     pairs = zip(*shapes, strict=False)
     return [axes for axes in pairs if len({*axes}) == len(shapes) and fits_all.isdisjoint(axes)]
+
+
+def unfit_pairs(outcome: TrialOutcome) -> list[tuple[str, ...]]:
+    """The pairs of sizes that do not fit in a failed run; of what cannot be reshaped, the numbers of its elements."""
+    message = outcome.failure.message if outcome.failure is not None else ""
+    if not message.startswith(RESHAPE):
+        return opposite_sizes(message)
+    counts = _ELEMENTS.findall(message)
+    return [tuple(counts)] if len(counts) > 1 else []
 
 
 def unfit_axes(outcome: TrialOutcome) -> int:

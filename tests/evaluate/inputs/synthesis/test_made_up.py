@@ -526,6 +526,53 @@ def join(vertices, faces):
 def mesh(vertices: Float[Array, "v 3"], faces: Int[Array, "n 3"]):
     return join(vertices, faces)
 """,
+    # what a made-up function gives has the axes that the next made-up one takes; and so has what is named after it
+    "samplers.py": """
+class Cloud(eqx.Module):
+    points: Float[Array, "n d"]  ~unreached
+    weights: Float[Array, "n"]  ~unreached
+
+def drawn(sampler: Callable, weigh: Callable, y: Float[Array, "time k"], n: int):
+    points = sampler(jax.random.key(0), n)
+    weights = jax.vmap(lambda p: weigh(y[0], p))(points)
+    return Cloud(points, weights - jax.nn.logsumexp(weights))
+
+def begun(key, sampler: Callable, other: Callable, weigh: Callable, y: Array, n: int):
+    first, second = jax.random.split(key)
+    points = sampler(first, n)
+    params = other(second, n)
+    return jax.vmap(lambda p, q: weigh(y, p, q))(points, params)  ~SC302
+
+def filtered(sampler: Callable, other: Callable, weigh: Callable, y: Float[Array, "time k"], n: int):  ~unreached
+    return begun(jax.random.key(0), sampler, other, weigh, y[0], n)
+
+def mixed(sampler: Callable, y: Float[Array, "time k"], z: Float[Array, "k time"]):  ~unreached
+    points = sampler(jax.random.key(0))
+    total = y + z  ~SC305
+    return points, total
+""",
+    # a module with nothing in it is none that anybody passes
+    "empty_module.py": """
+def counted(model: eqx.Module) -> Int[Array, ""]:  ~unreached
+    sizes = [jnp.prod(jnp.array(leaf.shape)) for leaf in jax.tree.leaves(eqx.filter(model, eqx.is_array))]
+    return jnp.sum(jnp.array(sizes))
+
+def norms(model: eqx.Module, x: Float[Array, "n d"]) -> Float[Array, "d"]:  ~SC203
+    return jnp.sum(x, axis=1)
+""",
+    # how many rows and columns a table of integers has is data
+    "tables_of_integers.py": """
+class Descriptor:
+    def __init__(self, basis: list[list[list[int]]]):
+        pairs = len(basis[0][0])
+        atoms = int((1 + (1 + 8 * pairs) ** 0.5) / 2)
+        self.powers = jnp.array([row for part in basis for row in part], dtype=float)
+        self.left, self.right = jnp.triu_indices(atoms, k=1)
+
+    def __call__(self, xyz: Float[Array, "n 3"]) -> Float[Array, "k"]:  ~unreached
+        distances = jnp.linalg.norm(xyz[self.left] - xyz[self.right], axis=-1)
+        return self.powers @ distances  ~SC302
+""",
 }
 
 

@@ -344,6 +344,49 @@ def weighed(
     a = jnp.where(valid[..., None], a, 0.0)  ~SC305
     return a if weights is None else a * jnp.moveaxis(weights, 0, -1)[..., None]
 """,
+    # what a class says of batches, and a property of one mesh: its fields have no batch there
+    "one_mesh.py": """
+class Mesh(eqx.Module):
+    origin: Float[Array, "*batch edges"]
+    target: Float[Array, "*batch edges"]
+    order: Float[Array, "*batch faces"]
+
+    @property
+    def faces(self) -> Float[Array, "faces 2"]:
+        rows = self.order.astype(int)
+        return jnp.stack([self.origin[rows], self.target[rows]], axis=1)
+
+    @property
+    def turned(self) -> Float[Array, "2 faces"]:  ~SC203
+        rows = self.order.astype(int)
+        return jnp.stack([self.origin[rows], self.target[rows]], axis=1)
+
+    def lengths(self) -> Float[Array, "*batch edges"]:
+        return jnp.abs(self.target - self.origin)
+
+class Weights(eqx.Module):
+    w: Float[Array, "*n"]
+
+    def scaled(self, x: Float[Array, "n"]) -> Float[Array, "n"]:
+        return self.w * x
+""",
+    # a layer takes one vector: with none of the axes in front it runs, once the features are its own
+    "layers.py": """
+class Layer(eqx.Module):
+    linear: eqx.nn.Linear
+
+    def __init__(self, in_size: int, out_size: int, *, key: PRNGKeyArray):
+        self.linear = eqx.nn.Linear(in_size, out_size, key=key)
+
+    def __call__(self, x: Float[Array, "*batch d"]) -> Float[Array, "*batch out"]:
+        return self.linear(x)  ~SC305
+
+    def mapped(self, x: Float[Array, "*batch d"]) -> Float[Array, "*batch out"]:
+        return x @ self.linear.weight.T
+
+    def of_one(self, x: Float[Array, "... d"]) -> Float[Array, "... out"]:
+        return self.linear(x)
+""",
 }
 
 
@@ -374,3 +417,8 @@ def test_the_finding_says_which_size_of_one_axis_goes(folder) -> None:
     assert finding.message.startswith(
         "this runs only where *batch has no axes, or batch0 = 3, which the claims leave open"
     )
+
+
+def test_a_layer_for_one_vector_is_said_to_have_no_axes_in_front(folder) -> None:
+    (finding,) = folder.cases["layers.py"].findings
+    assert finding.message.startswith("this runs only where *batch has no axes, which the claims leave open")

@@ -268,20 +268,21 @@ def field_sizes(instance: object) -> dict[str, int]:
 
 
 def leaves_variadics_out(cls: type, method: Callable[..., object]) -> bool:
-    """Whether a method annotates an array as a field of its class is, but for the `*batch` of that field.
+    """Whether a method annotates arrays, none of them with a `*batch`, though fields of its class have one.
 
-    It is meant for instances without, of which others hold a batch for `vmap`.
+    It is meant for instances without, of which others hold a batch for `vmap`. So it is if one of its arrays has one,
+    but another is annotated as such a field is, without that.
     """
     signature = signature_of(method)
     raw = [(each.name, each.annotation) for each in signature.parameters.values()]
     annotations = [annotation_of(method, name, each) for name, each in (*raw, ("return", signature.return_annotation))]
     said = {dims for each in annotations for dims in _annotated_dims(each)}
     fields = (annotation_of_field(base, name) for base in cls.__mro__ for name in own_annotations(base))
-    for dims in (dims for each in fields for dims in _annotated_dims(each)):
-        rest = tuple(dim for dim in dims if not is_variadic(dim))
-        if rest in said and rest != dims and any(isinstance(dim, NamedDim) for dim in rest):
-            return True
-    return False
+    batched = [dims for each in fields for dims in _annotated_dims(each) if any(map(is_variadic, dims))]
+    if any(said) and not any(is_variadic(dim) for dims in said for dim in dims):
+        return any(is_variadic(dims[0]) and len(dims) > 1 for dims in batched)
+    rests = (tuple(dim for dim in dims if not is_variadic(dim)) for dims in batched)
+    return any(rest in said and any(isinstance(dim, NamedDim) for dim in rest) for rest in rests)
 
 
 def _annotated_dims(annotation: object) -> Iterator[tuple[Dim, ...]]:

@@ -143,6 +143,8 @@ class InstanceSynthesis:
                 positional, named = self._arguments(cls, descriptions, given, body, constructing=True)
             if descriptions and not stacked:  # the choice says it else
                 self._values.invent("value", name, f"one {cls.__name__}")
+            if cls in model_classes():  # whoever passes a module passes one that has something in it
+                self._values.invent("value", name, "a module with nothing in it")
             if not is_config(cls):
                 sizes = sorted(each for each in chosen.keys() - before if not name_hints.is_fixed(each))
                 self.sizes.update({f"{name}.{each}": chosen[each] for each in sizes})

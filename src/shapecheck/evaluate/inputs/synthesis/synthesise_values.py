@@ -45,7 +45,15 @@ from shapecheck.evaluate.inputs.trials.abstract_call import (
     reduction,
     total,
 )
-from shapecheck.evaluate.inputs.trials.choices import NO_OPTIONS, ArgumentChoices, Keys, Options, axes_text
+from shapecheck.evaluate.inputs.trials.choices import (
+    NO_OPTIONS,
+    ArgumentChoices,
+    Keys,
+    Options,
+    axes_text,
+    result_of,
+    table_of,
+)
 from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED, SizeAssignment
 from shapecheck.evaluate.own_errors import Trace
 from shapecheck.model.assumption import (
@@ -119,6 +127,9 @@ class ValueSynthesis:
         self.inventions: dict[tuple[AssumptionKind, str], str] = {}
         self.named_numbers: list[str] = []  # what is one number by its name
         self.lengths: set[int] = set()  # of sequences, of which nobody says how long they are
+        self._tables: set[str] = (
+            set()
+        )  # the names of sequences of sequences  # of sequences, of which nobody says how long they are
         self.beside: tuple[str, ...] = ()  # the parameters of the function that values are made for
         self._leaf: ParameterSpec | None = None
         self._chosen_ranks: set[str] = set()  # the places of arrays whose number of axes was chosen, already made
@@ -247,7 +258,7 @@ class ValueSynthesis:
 
         What it gives follows from its arguments, unless a number of axes was chosen for it.
         """
-        result = f"{name}()"
+        result = result_of(name)
         chosen = self.choices.axes(self.place(result), _LIKE)
         if chosen is not None:
             self.invent("sizes", result, "any")
@@ -500,7 +511,9 @@ class ValueSynthesis:
         if origin is tuple and arguments and Ellipsis not in arguments:
             return tuple(self.value(a, f"{name}") for a in arguments)
         element = arguments[0] if arguments else Any
-        length = self.choices.length(self.place(name))
+        if typing.get_origin(element) in (list, tuple, collections.abc.Sequence):
+            self._tables.add(name)
+        length = self.choices.length(table_of(self.place(name)) if name in self._tables else self.place(name))
         if element is int and name_hints.particular_size(name) is None:  # such as the widths of layers: all differ
             # None of them has the name alone, which a dim may mean for how many there are.
             first = name if name in self.integers.pinned else f"{name}[0]"
