@@ -470,7 +470,7 @@ class EntrySearch:
         yield from outcome.bound_call.assumptions
         for tie in outcome.trial.substitution.ties:
             followed = Assumption("tie", *tie, "written") if tie in self._followed else None
-            yield followed or self._sizes.explain_tie(tie, outcome)
+            yield followed or self._sizes.explanations.explain(tie, outcome)
         # What is made without a likeness is among the assumptions itself.
         chosen = (each for each in outcome.trial.choices if each[1] != OTHERWISE)
         yield from (as_assumption(*each, is_needed=each[0] in self._needed) for each in chosen)

@@ -321,7 +321,7 @@ class FurtherRuns:
         outcomes = (
             self._sizes.with_tie(first.trial, tie)
             for tie in ties
-            if tie[0] not in tied and self._sizes.is_explained(tie, first)
+            if tie[0] not in tied and self._sizes.explanations.is_explained(tie, first)
         )
         return tuple(outcome for outcome in outcomes if outcome.ok)
 

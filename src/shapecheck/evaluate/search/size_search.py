@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
-from shapecheck.evaluate.inputs.facts.namesakes import may_be_one_dim
 from shapecheck.evaluate.inputs.trials.multiples import flattened_axis
 from shapecheck.evaluate.inputs.trials.size_assignment import (
     DIVISIBLE,
@@ -26,27 +25,22 @@ from shapecheck.evaluate.inputs.trials.size_assignment import (
     substitutions,
 )
 from shapecheck.evaluate.inputs.trials.ties import (
-    ArgumentSpec,
     Tie,
-    equal_through_open,
-    explain_tie,
     relations_in_code,
 )
-from shapecheck.evaluate.inputs.trials.trial import Apart, BoundCall, CallSpec, SearchResult, Trial, TrialOutcome
+from shapecheck.evaluate.inputs.trials.trial import Apart, CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.called_claims import axes_of_any, checked_ties, related_sizes, sizes_as_before
 from shapecheck.evaluate.search.derived_sizes import derived_ties, is_computed, meets_derived, varying_sizes
 from shapecheck.evaluate.search.nested_sizes import NestedSizes, meets_inner_array, meets_written_size
 from shapecheck.evaluate.search.suggest_ties import (
     as_number,
-    contracts_with_own,
-    meets_count,
     proposals,
     written_ties,
 )
+from shapecheck.evaluate.search.tie_explanations import TieExplanations
 from shapecheck.evaluate.search.unfit_sizes import fails_elsewhere, unfit_axes
-from shapecheck.model import ArrayValue, Assumption, FunctionKey
-from shapecheck.shapes import NamedDim, parse_spec
+from shapecheck.model import FunctionKey
 from shapecheck.shapes.expressions import divisors
 
 
@@ -103,7 +97,6 @@ def _others(size: int, taken: Collection[int]) -> Iterator[int]:
 
 
 MOST_TIES: Final = 6
-_QUOTIENT = re.compile(r"(?P<of>[^\W\d]\w*)//(?P<by>[^\W\d]\w*)")
 _SPECIAL = (DIVISIBLE, DIVISIBLE_TOO, SQUARES)
 _LARGE = (LARGE, LARGE_TOO)
 _VARIANTS = (0, 1, 2, *_SPECIAL, *_LARGE)
@@ -124,9 +117,7 @@ class SizeSearch:
     def __init__(self, call_spec: CallSpec, attempts: Attempts, scope: FunctionKey | None = None) -> None:
         self._call_spec, self._attempts, self._scope = call_spec, attempts, scope
         self.nested_open = False
-        self._met: set[Tie] = set()  # sizes of arrays that instances hold, with which axes are contracted
-        self._related: set[Tie] = set()  # as functions that are called say of their arguments
-        self._columns: dict[str, str] = {}  # names of last axes, by which integers code flattens these
+        self.explanations = TieExplanations(call_spec.signature, attempts.recorder.claimed_shapes, scope)
 
     def first_runs(self, start: Trial, *, of_rank: bool = False) -> SearchResult:
         """The first run with numbers that goes to its end, untied if that goes, else under ties that are explained.
@@ -176,7 +167,7 @@ class SizeSearch:
             mended = self._with_nested(deepest) if is_met else None
             return mended or SearchResult(failed=tuple(failed))
         untied, deepest = deepest, self._with_fields(deepest)
-        tied = deepest if deepest.ok else self._with_ties(deepest, self.is_explained)
+        tied = deepest if deepest.ok else self._with_ties(deepest, self.explanations.is_explained)
         if tied.ok:
             return SearchResult(ok=self._loosen(self._as_called(tied)))
         if tied.needs_values:
@@ -205,7 +196,7 @@ class SizeSearch:
         first = next((each for each in failed if each.trial.rank == 0), None)
         if first is None or self._call_spec.open_ranks or self._call_spec.signature.has_inner_variadics():
             return None
-        found = self._with_ties(first, self.is_explained) if first.has_free_names() else first
+        found = self._with_ties(first, self.explanations.is_explained) if first.has_free_names() else first
         return found if found.ok else None
 
     def _with_columns(self, failed: Sequence[TrialOutcome]) -> TrialOutcome | None:
@@ -225,7 +216,7 @@ class SizeSearch:
         found = self.with_tie(first.trial, (names[0], axis[1]))
         if not found.ok:
             return None
-        self._columns[names[0]] = integers[0]
+        self.explanations.columns[names[0]] = integers[0]
         return found
 
     def _with_usual_numbers(self, trial: Trial) -> tuple[TrialOutcome, ...]:
@@ -295,7 +286,7 @@ class SizeSearch:
             else:
                 break
         # What has led further by explained ties may lack more of them: several sizes may stand in one product.
-        starts = (first,) if outcome is first or admits != self.is_explained else (outcome, first)
+        starts = (first,) if outcome is first or admits != self.explanations.is_explained else (outcome, first)
         for start in starts:
             last = self._with_any_of(start, admits)
             if last is not None:
@@ -308,7 +299,7 @@ class SizeSearch:
             further = None
             for tie in proposals(outcome):
                 ties = dict(outcome.trial.substitution.ties)
-                if tie[0] in ties or closes_circle(tie, ties) or not self.is_explained(tie, outcome):
+                if tie[0] in ties or closes_circle(tie, ties) or not self.explanations.is_explained(tie, outcome):
                     continue
                 if self._attempts.is_exhausted():
                     return outcome
@@ -326,7 +317,7 @@ class SizeSearch:
         recorder = self._attempts.recorder
         checked = tuple(checked_ties(outcome, recorder.claimed_shapes, recorder.claimed_parameters, self._scope))
         if checked and not outcome.trial.substitution.ties:
-            self._related.update(checked)
+            self.explanations.related.update(checked)
             demanded = self._attempts.run(dataclasses.replace(outcome.trial, substitution=Substitution(checked)))
             outcome = demanded if demanded.ok or self.is_further(demanded, outcome) else outcome
         for _ in range(MOST_TIES):
@@ -349,7 +340,7 @@ class SizeSearch:
         along = axes_of_any(outcome, recorder.claimed_parameters, self._scope, signature.variadics())
         open_ones = (tie for tie in itertools.chain(said, kept, along) if not closes_circle(tie, ties))
         found = [(name, text) for name, text in open_ones if not signature.distinguishes_number(name, text)]
-        self._related.update(found)
+        self.explanations.related.update(found)
         return found
 
     def _proposals(self, outcome: TrialOutcome) -> list[Tie]:
@@ -441,96 +432,13 @@ class SizeSearch:
 
     def with_alias(self, trial: Trial, tie: Tie) -> TrialOutcome:
         """A run with one more tie, of two names that may be those of one size."""
-        self._met.add(tie)
+        self.explanations.met.add(tie)
         return self.with_tie(trial, tie)
 
     def with_tie(self, trial: Trial, tie: Tie) -> TrialOutcome:
         """A run with one more tie."""
         substitution = Substitution((*trial.substitution.ties, tie))
         return self._attempts.run(dataclasses.replace(trial, substitution=substitution))
-
-    def is_explained(self, tie: Tie, outcome: TrialOutcome) -> bool:
-        """Whether something that is written says that the two have one size."""
-        signature = self._call_spec.signature
-        if (
-            contracts_with_own(tie, outcome, signature)
-            or meets_count(tie, outcome, signature)
-            or self._is_named_so(tie, outcome)
-        ):
-            self._met.add(tie)
-        return self.explain_tie(tie, outcome).provenance != "invented"
-
-    def explain_tie(self, tie: Tie, outcome: TrialOutcome) -> Assumption:
-        """The assumption that a tie of a run is, with what explains it."""
-        if outcome.bound_call is None:
-            return Assumption("tie", *tie, "invented")
-        name, text = tie
-        if tie in self._related:
-            named = outcome.bound_call.sizes().names_of(int(text)) if text.isdigit() else []
-            return Assumption("tie", name, named[0] if named else text, "written")
-        if tie in self._met:
-            return Assumption("tie", *tie, "alias")
-        if _counts_blocks(text, outcome) and not self._call_spec.signature.distinguishes(name, text.partition("//")[0]):
-            return Assumption("tie", *tie, "written")
-        columns = self._columns.get(name, "")
-        if text == str(outcome.bound_call.integers.get(columns, "")):
-            return Assumption("tie", name, columns, "alias")
-        sizes = outcome.bound_call.sizes()
-        if text.isdigit() and _was_alone(name, int(text), outcome.bound_call) and not sizes.names_of(int(text)):
-            return Assumption("tie", *tie, "alias")  # the instance was made for that size
-        signature = self._call_spec.signature
-        specs = outcome.bound_call.inner_specs
-        said = (spec for spec in specs if not all(map(signature.is_made, parse_spec(spec).names())))
-        inner = (ArgumentSpec("", spec, inside=True) for spec in said)
-        signature = dataclasses.replace(signature, arrays=(*signature.arrays, *inner))
-        number = dict(outcome.trial.substitution.ties).get(text, "")
-        if number.isdigit():  # a name that has the size of the model's own axis: it is that axis that both follow
-            to_number = explain_tie((name, number), signature, sizes)
-            if to_number.provenance != "invented":
-                return to_number
-        alike = (each for each, other in outcome.trial.substitution.ties if other == text and text.isidentifier())
-        if any(signature.distinguishes(name, each) for each in alike):
-            return Assumption("tie", *tie, "invented")  # both are that size, and a claim tells the two apart
-        for equal in equal_through_open(tie, outcome.trial.substitution.ties, signature):
-            both = explain_tie(equal, signature, sizes)
-            if both.provenance == "invented":
-                return both
-        found = explain_tie(tie, signature, sizes)
-        if found.provenance == "alias" and found.value in outcome.bound_call.arguments:
-            claimed = self._names_of_size(outcome, str(outcome.bound_call.integers[found.value]))
-            if any(not may_be_one_dim(name, other) for other in claimed - {name}):
-                return dataclasses.replace(found, provenance="invented")  # claims have another name for the integer
-        return found
-
-    def _is_named_so(self, tie: Tie, outcome: TrialOutcome) -> bool:
-        """Whether some claim calls an axis of the model's own as one of an argument: so the two have one size.
-
-        It has the size of one of the model's integers, and no axis beside it is of an argument. What a mistake makes of
-        arguments may be called so, too.
-        """
-        name, text = tie
-        if not text.isdigit() or outcome.bound_call is None:
-            return False
-        named = outcome.bound_call.sizes().names_of(int(text))
-        own = [each for each in named if each not in outcome.bound_call.arguments]
-        return bool(own) and name in self._names_of_size(outcome, text, apart=True)
-
-    def _names_of_size(self, outcome: TrialOutcome, size: str, *, apart: bool = False) -> set[str]:
-        """What claims of the evaluated function call the axes that have this size in a run.
-
-        Only of what is `apart` from the arguments: no axis of it has the size of one of theirs.
-        """
-        free = {text for _, text in outcome.bound_call.chosen} if apart and outcome.bound_call is not None else set()
-        found: set[str] = set()
-        for call in outcome.calls:
-            for each in call.observations if (call.path, call.scope) == self._scope else ():
-                claimed = self._attempts.recorder.claimed_shapes.get((call.path, each.site))
-                shape = each.value.shape if isinstance(each.value, ArrayValue) else ()
-                dims = parse_spec(claimed.spec).dims if claimed is not None else ()
-                if len(dims) == len(shape) and free.isdisjoint(shape):
-                    pairs = zip(dims, shape, strict=True)
-                    found.update(dim.name for dim, axis in pairs if isinstance(dim, NamedDim) and axis == size)
-        return found
 
     def under_any_tie(self, found: SearchResult) -> SearchResult:
         """The tie under which the code runs after all, though nothing explains it."""
@@ -549,7 +457,7 @@ class SizeSearch:
         multiple = self._with_multiple(tied)
         if multiple is not None:
             return dataclasses.replace(found, tied=(multiple,))
-        ties = (self.explain_tie(tie, tied) for tie in tied.trial.substitution.ties)
+        ties = (self.explanations.explain(tie, tied) for tie in tied.trial.substitution.ties)
         requires = next((each for each in ties if each.provenance == "invented"), None)
         return dataclasses.replace(found, requires=requires, tied=(tied,))
 
@@ -567,11 +475,6 @@ class SizeSearch:
             if outcome.ok:
                 return outcome
         return None
-
-
-def _was_alone(name: str, size: int, bound_call: BoundCall) -> bool:
-    """Whether a name had a size when a method was seen, and no other name had it."""
-    return [each for each, other in bound_call.apart.before.items() if other == size] == [name]
 
 
 def _lacks_package(outcome: TrialOutcome, before: TrialOutcome) -> bool:
@@ -607,12 +510,3 @@ def says_division(message: str) -> bool:
 def says_order(message: str) -> bool:
     """Whether a failure speaks of one number that is too large beside another."""
     return _ORDER.search(message) is not None
-
-
-def _counts_blocks(text: str, outcome: TrialOutcome) -> bool:
-    """Whether a size is the number of blocks of an axis that the code splits evenly: `cols//group_size`."""
-    found = _QUOTIENT.fullmatch(text)
-    if found is None or outcome.bound_call is None:
-        return False
-    parts = outcome.bound_call.integers.get(found["by"])
-    return parts is not None and dict(outcome.trial.multiples).get(found["of"], 0) % parts == 0 < parts

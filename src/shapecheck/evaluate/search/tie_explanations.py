@@ -1,0 +1,133 @@
+"""What explains that two sizes of a run are equal: that is written, or follows from what code calls and claims name."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+from shapecheck.evaluate.inputs.facts.namesakes import may_be_one_dim
+from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec, CallSignature, Tie, equal_through_open, explain_tie
+from shapecheck.evaluate.inputs.trials.trial import BoundCall, TrialOutcome
+from shapecheck.evaluate.probes.recorder import ClaimedShapes
+from shapecheck.evaluate.search.suggest_ties import contracts_with_own, meets_count
+from shapecheck.model import ArrayValue, Assumption, FunctionKey
+from shapecheck.shapes import NamedDim, parse_spec
+
+_QUOTIENT = re.compile(r"(?P<of>[^\W\d]\w*)//(?P<by>[^\W\d]\w*)")
+
+
+class TieExplanations:
+    """Explains the ties of one entry's runs, of a function with this `signature` in this `scope`.
+
+    A search notes the ties that it has seen to be so: `met` are sizes of arrays that instances hold, with which axes
+    are contracted; `related` are as functions that are called say of their arguments; `columns` are names of last axes,
+    by which integers code flattens these.
+    """
+
+    def __init__(
+        self,
+        signature: CallSignature,
+        claimed_shapes: ClaimedShapes,
+        scope: FunctionKey | None = None,
+    ) -> None:
+        self._signature, self._claimed_shapes, self._scope = signature, claimed_shapes, scope
+        self.met: set[Tie] = set()
+        self.related: set[Tie] = set()
+        self.columns: dict[str, str] = {}
+
+    def is_explained(self, tie: Tie, outcome: TrialOutcome) -> bool:
+        """Whether something that is written says that the two have one size."""
+        signature = self._signature
+        if (
+            contracts_with_own(tie, outcome, signature)
+            or meets_count(tie, outcome, signature)
+            or self._is_named_so(tie, outcome)
+        ):
+            self.met.add(tie)
+        return self.explain(tie, outcome).provenance != "invented"
+
+    def explain(self, tie: Tie, outcome: TrialOutcome) -> Assumption:
+        """The assumption that a tie of a run is, with what explains it."""
+        if outcome.bound_call is None:
+            return Assumption("tie", *tie, "invented")
+        name, text = tie
+        if tie in self.related:
+            named = outcome.bound_call.sizes().names_of(int(text)) if text.isdigit() else []
+            return Assumption("tie", name, named[0] if named else text, "written")
+        if tie in self.met:
+            return Assumption("tie", *tie, "alias")
+        if _counts_blocks(text, outcome) and not self._signature.distinguishes(name, text.partition("//")[0]):
+            return Assumption("tie", *tie, "written")
+        columns = self.columns.get(name, "")
+        if text == str(outcome.bound_call.integers.get(columns, "")):
+            return Assumption("tie", name, columns, "alias")
+        sizes = outcome.bound_call.sizes()
+        if text.isdigit() and _was_alone(name, int(text), outcome.bound_call) and not sizes.names_of(int(text)):
+            return Assumption("tie", *tie, "alias")  # the instance was made for that size
+        signature = self._signature
+        specs = outcome.bound_call.inner_specs
+        said = (spec for spec in specs if not all(map(signature.is_made, parse_spec(spec).names())))
+        inner = (ArgumentSpec("", spec, inside=True) for spec in said)
+        signature = dataclasses.replace(signature, arrays=(*signature.arrays, *inner))
+        number = dict(outcome.trial.substitution.ties).get(text, "")
+        if number.isdigit():  # a name that has the size of the model's own axis: it is that axis that both follow
+            to_number = explain_tie((name, number), signature, sizes)
+            if to_number.provenance != "invented":
+                return to_number
+        alike = (each for each, other in outcome.trial.substitution.ties if other == text and text.isidentifier())
+        if any(signature.distinguishes(name, each) for each in alike):
+            return Assumption("tie", *tie, "invented")  # both are that size, and a claim tells the two apart
+        for equal in equal_through_open(tie, outcome.trial.substitution.ties, signature):
+            both = explain_tie(equal, signature, sizes)
+            if both.provenance == "invented":
+                return both
+        found = explain_tie(tie, signature, sizes)
+        if found.provenance == "alias" and found.value in outcome.bound_call.arguments:
+            claimed = self._names_of_size(outcome, str(outcome.bound_call.integers[found.value]))
+            if any(not may_be_one_dim(name, other) for other in claimed - {name}):
+                return dataclasses.replace(found, provenance="invented")  # claims have another name for the integer
+        return found
+
+    def _is_named_so(self, tie: Tie, outcome: TrialOutcome) -> bool:
+        """Whether some claim calls an axis of the model's own as one of an argument: so the two have one size.
+
+        It has the size of one of the model's integers, and no axis beside it is of an argument. What a mistake makes of
+        arguments may be called so, too.
+        """
+        name, text = tie
+        if not text.isdigit() or outcome.bound_call is None:
+            return False
+        named = outcome.bound_call.sizes().names_of(int(text))
+        own = [each for each in named if each not in outcome.bound_call.arguments]
+        return bool(own) and name in self._names_of_size(outcome, text, apart=True)
+
+    def _names_of_size(self, outcome: TrialOutcome, size: str, *, apart: bool = False) -> set[str]:
+        """What claims of the evaluated function call the axes that have this size in a run.
+
+        Only of what is `apart` from the arguments: no axis of it has the size of one of theirs.
+        """
+        free = {text for _, text in outcome.bound_call.chosen} if apart and outcome.bound_call is not None else set()
+        found: set[str] = set()
+        for call in outcome.calls:
+            for each in call.observations if (call.path, call.scope) == self._scope else ():
+                claimed = self._claimed_shapes.get((call.path, each.site))
+                shape = each.value.shape if isinstance(each.value, ArrayValue) else ()
+                dims = parse_spec(claimed.spec).dims if claimed is not None else ()
+                if len(dims) == len(shape) and free.isdisjoint(shape):
+                    pairs = zip(dims, shape, strict=True)
+                    found.update(dim.name for dim, axis in pairs if isinstance(dim, NamedDim) and axis == size)
+        return found
+
+
+def _was_alone(name: str, size: int, bound_call: BoundCall) -> bool:
+    """Whether a name had a size when a method was seen, and no other name had it."""
+    return [each for each, other in bound_call.apart.before.items() if other == size] == [name]
+
+
+def _counts_blocks(text: str, outcome: TrialOutcome) -> bool:
+    """Whether a size is the number of blocks of an axis that the code splits evenly: `cols//group_size`."""
+    found = _QUOTIENT.fullmatch(text)
+    if found is None or outcome.bound_call is None:
+        return False
+    parts = outcome.bound_call.integers.get(found["by"])
+    return parts is not None and dict(outcome.trial.multiples).get(found["of"], 0) % parts == 0 < parts
