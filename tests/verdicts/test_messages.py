@@ -233,6 +233,7 @@ def test_a_shape_error_shows_the_users_line_the_operation_and_the_arrays(finding
     assert error["message"].startswith("einsum does not fit: ")
     assert error["observed"] == "h: float32[80], self.down: float32[48, 80]"
     assert "evaluated for broken:Mlp" in block(text, "broken.py:17")
+    assert "where d_model = 48, hidden = 80" in block(text, "broken.py:17")  # which no size of a dim tells
     # it says what the code would need
     assert (narrow["code"], narrow["severity"], narrow["line"]) == ("SC305", "error", 26)
     assert narrow["message"].startswith(

@@ -33,6 +33,8 @@ _SMALLEST_NAMED = 15
 _JAX_FUNCTION = re.compile(r"\b(?:floordiv|mod)\(")
 _NAMELESS = re.compile(r"\bdim\d+\b")  # a symbol for what the function that was evaluated has no name for
 _NAME = re.compile(r"[^\W\d]\w*")
+_NUMBER = re.compile(r"(?<![\w.])\d+")
+_MOST_INTEGERS = 4  # that one finding names
 # Any axis may happen to have these, whatever else has.
 _SAID_BY_NONE = ("0", "1")
 
@@ -83,6 +85,8 @@ def failure_finding(evaluation: Evaluation, failure: Failure, frame: Frame, line
     details = [f"with {arrays}"] if arrays else []
     if evaluation.mode == "sized" and evaluation.sizes:
         details.append(_sizes_text(evaluation))
+    if where := _integers_text(evaluation, failure):
+        details.append(where)
     if evaluation.sizes and not failure.requires:
         details.append(f"{evaluation.tried} assignments of sizes were tried, and it fits none of them")
     details += _describe_switches(evaluation)
@@ -231,6 +235,22 @@ def _describe_switches(evaluation: Evaluation) -> list[str]:
 
 def _sizes_text(evaluation: Evaluation) -> str:
     return "evaluated for " + ", ".join(f"{name}={size}" for name, size in evaluation.sizes)
+
+
+def _integers_text(evaluation: Evaluation, failure: Failure) -> str:
+    """The integers of the model and the call that stand in a failure, and are no size of a dim: `where pad = 5`.
+
+    Where none of them does, what stands there may follow from any.
+    """
+    met = {*_NUMBER.findall(failure.message), *(each for _, text in failure.arrays for each in _NUMBER.findall(text))}
+    sizes = {size for _, size in evaluation.sizes}
+    names: dict[str, tuple[str, str]] = {}  # an attribute may hold what the constructor takes, by almost that name
+    for name, size in evaluation.integers:
+        if size not in sizes:
+            names.setdefault(name.rpartition(".")[2].strip("_"), (name, size))
+    every = [f"{name} = {size}" for name, size in names.values() if size in met]
+    every = every or [f"{name} = {size}" for name, size in names.values()]
+    return f"where {', '.join(every[:_MOST_INTEGERS])}" if every else ""
 
 
 def _bindings(bound: Sequence[BoundSize], path: str) -> list[str]:
