@@ -208,3 +208,8 @@ def test_a_note_names_the_step_between_two_sizes(folder) -> None:
     notes = [each for each in folder.cases["inner.py"].findings if each.code == "SC305"]
     assert [each.severity for each in notes] == ["note"]
     assert "Tin = T-2" in notes[0].message
+
+
+def test_a_note_says_that_made_up_arguments_may_not_fit_each_other(folder) -> None:
+    note = next(each for each in folder.cases["rounded.py"].findings if each.code == "SC302")
+    assert "its made-up arguments may not fit each other: Incompatible types for broadcasting" in note.message

@@ -151,6 +151,7 @@ class Failure:
         ""  # what lets the code run nevertheless, though nothing explains it: "time = n_heads", "*b is one axis"
     )
     of_two_kinds: bool = False  # the two that have to be equal count things that nobody makes one number
+    may_be_made_up: bool = False  # a shape error that may lie with made-up arguments, and is held against nobody
 
 
 PRINTING = "print"

@@ -266,7 +266,8 @@ def stops(
                 continue
             if path in modules and evaluation.path in paths:
                 same = found.setdefault((path, line, _DIGITS.sub("", evaluation.reason)), {})
-                same.setdefault(evaluation.target, evaluation.reason)
+                doubt = "its made-up arguments may not fit each other: " if failure.may_be_made_up else ""
+                same.setdefault(evaluation.target, doubt + evaluation.reason)
     return [_note_of(modules[path], line, targets) for (path, line, _), targets in found.items()]
 
 

@@ -383,7 +383,8 @@ class EntrySearch:
             return (self._result(found.failed[0]), self._result_of_refused(refused, found.failed[0]))
         deepest = max(found.failed, key=lambda outcome: outcome.depth)
         if deepest.failure is not None and deepest.failure.kind == "shape":
-            deepest = dataclasses.replace(deepest, failure=dataclasses.replace(deepest.failure, kind="other"))
+            excused = dataclasses.replace(deepest.failure, kind="other", may_be_made_up=True)
+            deepest = dataclasses.replace(deepest, failure=excused)
         return (self._result(deepest),)
 
     def _as_at_times(self, found: SearchResult) -> SearchResult:
