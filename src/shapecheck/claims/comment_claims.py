@@ -7,7 +7,6 @@ import functools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from operator import itemgetter
 
 from shapecheck.claims.changed_operands import changed_variable, describes_operand
 from shapecheck.claims.claim_sites import SiteKey, Sites, name_place, value_place
@@ -15,8 +14,9 @@ from shapecheck.claims.comment_labels import CommentLabels
 from shapecheck.claims.comment_lines import CommentLine, PlacedSegment, comment_span
 from shapecheck.claims.comment_targets import CommentTarget, CommentTargets
 from shapecheck.claims.comment_text import Segment
+from shapecheck.claims.comments_above import CommentsAbove
 from shapecheck.claims.drafted_claims import ClaimDraft, DraftedClaims, value_row
-from shapecheck.claims.function_heads import FunctionHeads, only_returns
+from shapecheck.claims.function_heads import FunctionHeads
 from shapecheck.claims.known_dims import shape_of
 from shapecheck.claims.literal_tuples import has_entries
 from shapecheck.claims.other_places import OtherPlaces
@@ -25,17 +25,14 @@ from shapecheck.claims.signature_lines import ARROW, is_random_key, read_signatu
 from shapecheck.model import Claim, Problem
 from shapecheck.shapes import FixedDim, print_spec
 from shapecheck.syntax.comment_tokens import Comment
-from shapecheck.syntax.owners import Behind, Between, CommentOwner, Inside, OwnedComments, UnreadableError
+from shapecheck.syntax.owners import Behind, CommentOwner, Inside, OwnedComments, UnreadableError
 from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, dotted_name, result_count
-from shapecheck.syntax.source_text import SourceText, position_of
+from shapecheck.syntax.source_text import SourceText
 
 _SEVERAL = 2  # results
 _SHORT = 4  # words in front of a shape: more than these are a sentence, which may speak of anything
-_PARAGRAPH = 6  # statements below a comment that heads them
-_WORD = re.compile(r"[A-Za-z]\w*")
 _LONG_NAME = re.compile(r"(?<![\w.])[a-z][a-z0-9]*_\w+")  # no word of a sentence
 _VARIABLE_HEADING = re.compile(r"#+\s*+`?[a-z_]\w*+`?\s*+:")
-_BEGINS_WITH_ARROW = re.compile(rf"#+\s*+-?(?:{ARROW.pattern})")
 _WHAT_TAKES_IT = re.compile(r"\b(?:because|since|as)\s.*\b(?:expects?|needs?|wants?|takes?|requires?)\b", re.IGNORECASE)
 _POINTS_UP = re.compile(r"#+\s*+\^")
 
@@ -66,7 +63,7 @@ class CommentClaimReader:
         self.other_places = OtherPlaces(source, tables)
         self.anchors = CommentTargets(source, tables, {}, self.other_places)
         self.heads = FunctionHeads(tables, self.anchors, self.labels)
-        self._trailed: set[ast.stmt] = set()  # statements with a shape behind their code
+        self._above = CommentsAbove(source, tables, self.anchors, {})
         self.problems: list[Problem] = []  # what nobody can read
 
     def claims(self) -> list[Claim]:
@@ -78,8 +75,7 @@ class CommentClaimReader:
         self.heads = FunctionHeads(self.tables, self.anchors, self.labels)
         claims = list(self._unread_claims(lines, owned.unread))
         lines = [line for line in lines if line.comment not in owned.unread]
-        beside = ((comment, owner) for comment, owner in self._owners.items() if not isinstance(owner, Between))
-        self._trailed = {owner.statement for comment, owner in beside if not comment.own_line}
+        self._above = CommentsAbove(self.source, self.tables, self.anchors, self._owners)
         for line in lines:
             for stated in line.stated:
                 if stated.segment.marked and stated.segment.prose <= _SHORT:
@@ -224,7 +220,7 @@ class CommentClaimReader:
         if segment.arrow and segment.prose:
             in_words = not ARROW.search(line.comment.text)  # "reshape what has shape () to (1,)"
             return line.continued or (segment.numeric and in_words)  # "will map an array of shape (n, b) -> (b,)"
-        far = self._is_far(line) and not self._neighbours(line)[1]
+        far = self._above.is_far(line) and not self._above.neighbours(line)[1]
         return far and bool(segment.prose) and (segment.generic or not segment.labels)
 
     def _in_signature(self, line: CommentLine, placed: PlacedStatement) -> tuple[CommentTarget, ...]:
@@ -244,35 +240,24 @@ class CommentClaimReader:
             placed = self.tables.by_node[owner.statement]
             target = self.anchors.inside(line.comment, placed, owner)
             return placed, [] if target is None else [target]
-        following, previous = self._neighbours(line)
+        following, previous = self._above.neighbours(line)
         if previous is not None and _POINTS_UP.match(line.comment.text):
             following = None
         found = [self.anchors.above(line.comment, following)] if following is not None else []
         found += [self.anchors.statement(previous)] if previous is not None else []
         targets = [each for each in found if each is not None]
-        if following is not None and line.is_plain and self._ends_block(line) and self._is_trailed(following):
+        if (
+            following is not None
+            and line.is_plain
+            and self._above.ends_block(line)
+            and self._above.is_trailed(following)
+        ):
             left = self.other_places.taken_anew(following)  # what is below has a shape of its own
             if left is not None:
                 targets = [CommentTarget(scope=left.scope, name=left.name, places=(left,), statement=following)]
         if following is not None and following.compound and found[0] is None:
             targets = [replace(each, unsure=True) for each in targets]  # it may head what stands inside
         return following or previous, targets
-
-    def _neighbours(self, line: CommentLine) -> tuple[PlacedStatement | None, PlacedStatement | None]:
-        """The statement below a comment on a line of its own and the simple one directly above it."""
-        owner = self._owners.get(line.comment)
-        if not isinstance(owner, Between) or not owner.aligned:
-            return None, None
-        following = self.tables.by_node[owner.paragraph[0]] if owner.paragraph else None
-        previous = self.tables.by_node[owner.above] if owner.above is not None and not owner.blank_above else None
-        return following, None if previous is None or previous.compound else previous
-
-    def _ends_block(self, line: CommentLine) -> bool:
-        """Whether a loop or another block stands directly above a comment."""
-        owner = self._owners.get(line.comment)
-        if not isinstance(owner, Between) or owner.above is None or owner.blank_above:
-            return False
-        return self.tables.by_node[owner.above].compound
 
     def _of_segment(
         self, line: CommentLine, stated: PlacedSegment, placed: PlacedStatement, targets: list[CommentTarget]
@@ -303,7 +288,7 @@ class CommentClaimReader:
             in_arm = {each.name: each for each in behind_if if any(place.when == "before" for place in each.places)}
             for target in (in_arm.get(each.name, each) for each in named):
                 if own:
-                    target = self._with_step(line, segment, self._with_later(line, target))  # noqa: PLW2901
+                    target = self._with_step(line, segment, self._above.with_later(line, target))  # noqa: PLW2901
                     if (expanded := self.other_places.expanded_variable(placed, target.name)) is not None:
                         target = replace(target, places=(*target.places, expanded))  # noqa: PLW2901
                 yield ClaimDraft(
@@ -329,9 +314,9 @@ class CommentClaimReader:
             return
         if own and _reads_shape(placed) and any(each.segment.arrow for each in line.stated):
             return  # "a [b, n, c] at indices [b, n, k] => [b, n, k, c]": nothing becomes of `x` in `b, n = x.shape`
-        if own and self._is_far(line) and len(targets) > 1:
+        if own and self._above.is_far(line) and len(targets) > 1:
             targets.reverse()  # it stands right below the one, a blank line above the other
-        if own and segment.arrow and len(targets) > 1 and self._is_below(line, segment, targets):
+        if own and segment.arrow and len(targets) > 1 and self._above.is_below(line, segment, targets):
             targets = targets[1:]
         sure = self._may_be_certain(line, segment, targets[0]) and (segment.arrow or not targets[0].unsure)
         if line.turn[1] > 1 and line.is_plain:
@@ -339,11 +324,11 @@ class CommentClaimReader:
                 targets = [targets[0].elements[line.turn[0]]]
             else:
                 sure = False  # only one of the lines can describe the statement
-        if own and (each := self._one_by_one(line, segment, targets[0])):
+        if own and (each := self._above.one_by_one(line, segment, targets[0])):
             yield from self._claims_of_each(segment, stated.offset, each, sure)
             return
         if own:
-            heading = self._heading_targets(line, segment, targets[0])
+            heading = self._above.below_heading(line, segment, targets[0])
             given = signature[-1:]
             # Of names beside each other only one can be what an arrow leads to.
             first = [*given, *targets[:1]] if given and targets[0].elements else [*targets[:1], *heading, *given]
@@ -447,7 +432,7 @@ class CommentClaimReader:
             return False
         if own and (segment.generic or _is_worked_example(line, segment)):
             return False  # `output: (b, t)` may be what the function returns
-        if own and self._is_far(line) and not self._neighbours(line)[1]:
+        if own and self._above.is_far(line) and not self._above.neighbours(line)[1]:
             return False
         names_other = segment.labels and not segment.generic and target.name not in segment.labels
         if own and segment.arrow and segment.colon and names_other and line.first != line.last:
@@ -458,107 +443,16 @@ class CommentClaimReader:
             return segment.marked and not own  # the label is a word for something that has no such name in the code
         if not segment.prose:
             return True
-        if own and segment.prose and self._is_trailed(target.statement):
+        if own and segment.prose and self._above.is_trailed(target.statement):
             return False  # that says what the statement's shape is
         heading = segment.arrow and not _VARIABLE_HEADING.match(line.comment.text)
         return segment.explicit and (not own or heading)
-
-    def _is_far(self, line: CommentLine) -> bool:
-        """Whether a blank line parts the comment from what follows it."""
-        owner = self._owners.get(line.comment)
-        return isinstance(owner, Between) and owner.blank_below
-
-    def _is_below(self, line: CommentLine, segment: Segment, targets: Sequence[CommentTarget]) -> bool:
-        """Whether an arrow that begins a comment tells what the statement above has come to: `# --> (b, 3), (b, n)`.
-
-        That has as many results, or what is below has a shape of its own.
-        """
-        if not _BEGINS_WITH_ARROW.match(line.comment.text):
-            return False
-        several = len(segment.shapes) > 1 and not segment.alternatives
-        if several:
-            return [len(each.elements) == len(segment.shapes) for each in targets[:2]] == [False, True]
-        return self._is_trailed(targets[0].statement)
-
-    def _one_by_one(self, line: CommentLine, segment: Segment, first: CommentTarget) -> tuple[CommentTarget, ...]:
-        """The values of as many assignments as a comment above them has shapes, none if there are not just as many."""
-        if len(segment.shapes) < 2 or segment.alternatives or first.elements:
-            return ()
-        if first.statement != self._neighbours(line)[0]:
-            return ()  # it stands right below that statement, a blank line above the others
-        below = (each for each in self._paragraph(line) if not only_returns(each))
-        statements = [first.statement, *below]
-        targets = [self.anchors.statement(each) for each in statements if isinstance(each.node, ast.Assign)]
-        each = tuple(target for target in targets if target is not None and not target.elements)
-        if not len(each) == len(statements) == len(segment.shapes):
-            return ()
-        return self._in_said_order(line, each)
-
-    def _in_said_order(self, line: CommentLine, each: tuple[CommentTarget, ...]) -> tuple[CommentTarget, ...]:
-        """Values in the order in which the comment's block calls them by their names, or by words of these."""
-        said = [word.lower() for row in self.source.lines[line.first - 1 : line.last] for word in _WORD.findall(row)]
-        places = [
-            min(
-                (said.index(word) for word in (target.name.lower(), *target.name.lower().split("_")) if word in said),
-                default=-1,
-            )
-            for target in each
-        ]
-        if min(places) < 0 or len({*places}) < len(places):
-            return each
-        return tuple(target for _, target in sorted(zip(places, each, strict=True), key=itemgetter(0)))
-
-    def _heading_targets(self, line: CommentLine, segment: Segment, first: CommentTarget) -> Iterator[CommentTarget]:
-        """What a comment may describe that heads several statements, beside the first of them.
-
-        Words may speak of any of these, and so may what several arrays come to: a scale may stand above the product
-        `(b, n, d) @ (b, d, m) -> (b, n, m)`. A bare shape is that of what they come to: the last value, or the one
-        that the first statement's name has in the end.
-        """
-        statements = list(self._paragraph(line))
-        if not (segment.prose or (segment.arrow and (segment.labels or len(segment.taken) > 1))):
-            # What has a shape behind it is described there.
-            statements = [each for each in statements if segment.arrow or not self._is_trailed(each)]
-            statements = [each for each in statements if not only_returns(each)][-1:]
-        for statement in statements:
-            target = self.anchors.statement(statement)
-            if target is not None:
-                yield target
-        yield from self._bound_again(line, first.name)
 
     def _with_step(self, line: CommentLine, segment: Segment, target: CommentTarget) -> CommentTarget:
         """The same, or else the call inside of its statement that the words before the shape tell of."""
         lead = line.comment.text.partition(segment.shapes[0].text)[0]
         step = self.other_places.described_step(target.statement, lead)
         return target if step is None else replace(target, places=(*target.places, step))
-
-    def _with_later(self, line: CommentLine, target: CommentTarget) -> CommentTarget:
-        """A variable that a comment names, also as the statements below leave it."""
-        if not target.places or target.places[0].kind in ("field", "param"):
-            return target
-        read = {place.position for place in target.places}
-        later = (t for t in self._bound_again(line, target.name) if position_of(t.statement.node) not in read)
-        return replace(target, places=tuple(dict.fromkeys((*target.places, *(p for t in later for p in t.places)))))
-
-    def _bound_again(self, line: CommentLine, name: str) -> Iterator[CommentTarget]:
-        """The values that the statements below a heading comment give to a variable, after the first of them."""
-        for statement in self._paragraph(line):
-            if not self._is_trailed(statement) and self.tables.assigns(statement, name):
-                target = self.anchors.statement(statement)
-                yield target if target and target.name == name else self.anchors.variable(statement, name)
-
-    def _is_trailed(self, statement: PlacedStatement) -> bool:
-        """Whether a shape stands behind a statement."""
-        return statement.node in self._trailed
-
-    def _paragraph(self, line: CommentLine) -> list[PlacedStatement]:
-        """The statements below the first one under a heading comment, down to the next blank line or comment."""
-        owner = self._owners.get(line.comment)
-        if not isinstance(owner, Between) or not owner.aligned:
-            return []
-        statements = [self.tables.by_node[each] for each in owner.paragraph]
-        in_class = bool(statements) and self.tables.scopes[statements[0].scope].kind == "class"
-        return [] if in_class else statements[1:_PARAGRAPH]
 
 
 def _lists_variables(segment: Segment, placed: PlacedStatement) -> bool:
