@@ -34,7 +34,8 @@ def test_a_folder_is_walked_for_python_files(make):
 
 
 @pytest.mark.parametrize(
-    "folder", [".hidden", "__pycache__", ".venv", "venv", "node_modules", "build", "dist", "site-packages"]
+    "folder",
+    [".hidden", "__pycache__", ".venv", "venv", "node_modules", "build", "dist", "site-packages", "{{ name }}"],
 )
 def test_folders_that_hold_nobodys_source_are_skipped_unless_named(make, folder):
     root = make("a.py", f"{folder}/pkg/b.py")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 SKIPPED = frozenset({"__pycache__", "venv", "node_modules", "build", "dist", "site-packages"})
 """Folders inside a walked folder that hold nobody's own source; hidden folders are skipped as well."""
 
+_TEMPLATE = "{{"  # cookiecutter's and copier's: it holds no Python before a name is put there
 _PROJECT_FILES = ("pyproject.toml", "setup.cfg", "setup.py", ".git")
 _TEST_FILES = ("pytest.ini", ".pytest.ini", "pytest.toml", "tox.ini")
 _ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")
@@ -46,10 +47,10 @@ def discover(
 ) -> list[Path]:
     """The Python files under `paths`, sorted, each once.
 
-    A folder is walked for `*.py`, leaving out hidden folders, those in `SKIPPED`, environments, what a .gitignore
-    leaves out, and what matches `exclude` (patterns as in a .gitignore, relative to `root`, the configuration's
-    folder, or to the folder that is walked). A file that is named is always taken, unless `exclude` shall hold for
-    `named_too`.
+    A folder is walked for `*.py`, leaving out hidden folders, those in `SKIPPED`, environments, what is to be made of
+    a template (`{{ name }}/run.py`), what a .gitignore leaves out, and what matches `exclude` (patterns as in a
+    .gitignore, relative to `root`, the configuration's folder, or to the folder that is walked). A file that is named
+    is always taken, unless `exclude` shall hold for `named_too`.
 
     With `notebooks`, those are found too; with other `suffixes`, files whose names end so. What cannot be looked at is
     passed over, and noted in `unread`.
@@ -135,6 +136,8 @@ class _Walk:
                     self._note(entry.path, error)
                 continue
             if is_folder and (entry.name in SKIPPED or entry.name.startswith(".") or _is_environment(entry.path)):
+                continue
+            if _TEMPLATE in entry.name:
                 continue
             if not is_folder and not (entry.name.endswith(self.suffixes) and is_file):
                 continue
