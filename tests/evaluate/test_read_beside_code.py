@@ -507,6 +507,49 @@ def corner(t: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, ""]:
 def test_corner():
     assert corner(jnp.ones((3, 3, 3)), jnp.ones((3, 3))) == 10
 ''',
+    # What cuts its argument into parts of its own sizes was made for one as long as these together.
+    "test_cones.py": """
+class Cones(eqx.Module):
+    dims: list[int] = eqx.field(static=True)
+
+    def __init__(self, dims: list[int]):
+        self.dims = dims
+
+    def __call__(self, x: Float[Array, "*B n"]) -> Float[Array, "*B n"]:
+        parts, start = [], 0
+        for dim in self.dims:
+            parts.append(-x[start : start + dim])
+            start += dim
+        return jnp.concatenate(parts)
+
+    def turned(self, x: Float[Array, "n"], y: Float[Array, "m"]) -> Float[Array, "m"]:  ~SC203
+        return jnp.concatenate([x[:3], y])[3:-1]
+
+
+def test_cones():
+    cones = Cones([3, 4])
+    assert cones(jnp.ones(7)).shape == (7,)
+    cones.turned(jnp.ones(7), jnp.ones(5))
+""",
+    # Nor is it held against it, if the parts are made up.
+    "cones.py": """
+class Cones(eqx.Module):
+    dims: list[int] = eqx.field(static=True)
+
+    def __init__(self, dims: list[int]):
+        self.dims = dims
+
+    def __call__(self, x: Float[Array, "*B n"]) -> Float[Array, "*B n"]:  ~unreached
+        parts, start = [], 0
+        for dim in self.dims:
+            parts.append(-x[start : start + dim])
+            start += dim
+        return jnp.concatenate(parts)
+
+    def turned(self, x: Float[Array, "n"], y: Float[Array, "m"]) -> Float[Array, "m"]:  ~SC203
+        return jnp.concatenate([x[:3], y])[3:-1]
+
+""",
 }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import typing
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -282,8 +283,15 @@ def _fixed_sizes(seen: RecordedCall, specs: Collection[str]) -> set[int]:
     listed = [each for each in rest if isinstance(each, (list, tuple))]
     inside = {leaf for leaf in jax.tree_util.tree_leaves(listed) if type(leaf) is int}
     # As many rows as there are items, or as the largest of them has a place: the nodes that edges speak of.
-    sizes |= integers | {len(each) for each in listed} | {max(inside, default=0) + 1}
+    sizes |= integers | {len(each) for each in listed} | {max(inside, default=0) + 1} | _totals_of(seen)
     return sizes - {0, 1}
+
+
+def _totals_of(seen: RecordedCall) -> set[int]:
+    """What the lists of integers come to that the instance holds: it cuts its arguments into parts of these sizes."""
+    held = getattr(seen.arguments.get("self"), "__dict__", {}).values()
+    lists = [each for each in held if isinstance(each, (list, tuple)) and len(each) > 1]
+    return {total(each) for each in lists if all(type(item) is int for item in each) for total in (sum, math.prod)}
 
 
 def _takes_functions(seen: RecordedCall) -> bool:
