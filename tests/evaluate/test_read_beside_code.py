@@ -550,6 +550,111 @@ class Cones(eqx.Module):
         return jnp.concatenate([x[:3], y])[3:-1]
 
 """,
+    # Comments above a sum may lay out how its terms broadcast.
+    "terms.py": """
+def joined(f: Float[Array, "t a b s"], m: Float[Array, "t 2"], g: Float[Array, "c d"]):
+    #     f: (t, a, b, 1, 1, s)
+    #     g: (1, 1, 1, c, d, 1)
+    #   out: (t, a, b, c, d, s)
+    out = (f[:, :, :, None, None, :] +
+           m[:, 0][:, None, None, None, None, None] +
+           g[None, None, None, :, :, None])
+    return out
+
+def misjoined(f: Float[Array, "t a b s"], g: Float[Array, "c d"]):
+    #     f: (t, a, 1, b, 1, s)  ~SC201
+    #     g: (1, 1, 1, c, d, 1)
+    out = f[:, :, :, None, None, :] + g[None, None, None, :, :, None]
+    return out
+""",
+    # What stands behind the last entry of a dict or list, on its line alone, tells of that.
+    "last_entries.py": """
+def entries(x: Float[Array, "a b"], y: Float[Array, "t a b c"]):
+    return {"first": x,  # (a, b)
+            "second": y}  # (t, a, b, c)
+
+def other_entries(x: Float[Array, "a b"], y: Float[Array, "t a b c"]):
+    return {"first": x,  # (a, b)
+            "second": y}  # (t, b, a, c)  ~SC201
+
+def every_entry(x: Float[Array, "a b"], y: Float[Array, "a b"]):
+    return {"first": x,
+            "second": y}  # (a, b)
+
+def items(x: Float[Array, "l c"]):
+    first, rest = x[0], x[2:]
+    return jnp.concatenate([first[None, :],  # (1, c)
+                            rest],  # (l-2, c)
+                           axis=0)  # (l-1, c)
+""",
+    # A function that returns one variable or another has the results that are called so.
+    "test_one_of.py": '''
+def forward(x: Float[Array, "l c b"], return_all=False):
+    """Forward.
+
+    Returns
+    -------
+    loss : array, (b,)
+
+    every : array, (l-1, c, b)
+        the cache
+    """
+    if not return_all:
+        loss = x[-1].sum(axis=0)
+        return loss
+    every = x[1:]
+    return every
+
+def backward(x: Float[Array, "l c b"], return_all=False):
+    """Backward.
+
+    Returns
+    -------
+    loss : array, (b,) ~SC207
+
+    every : array, (l-1, c, b) ~tentative
+        the cache
+    """
+    if not return_all:
+        loss = x[-1].sum(axis=1)
+        return loss
+    every = x[2:]
+    return every
+
+def test_both():
+    for flag in (False, True):
+        forward(jnp.ones((7, 3, 5)), flag)
+        backward(jnp.ones((7, 3, 5)), flag)
+''',
+    # Entries of a dict may be told by how one comes to them.
+    "test_keys.py": '''
+def forward(tokens, mats):
+    """Forward.
+
+    Parameters
+    ----------
+    tokens : ArrayLike, (B, L)
+
+    mats : dict[ArrayLike]
+        mats['joint'] : ArrayLike, (B, C, C, S, S)
+            the joint one
+
+        mats['marginal'] : ArrayLike, (C, C, 2, 3) ~SC207
+            the other one
+    """
+    return mats["joint"].sum() + mats["marginal"].sum() + tokens.sum()
+
+def test_forward():
+    mats = {"marginal": jnp.zeros((3, 3, 2, 2)), "joint": jnp.zeros((5, 3, 3, 4, 4))}
+    assert forward(jnp.zeros((5, 7)), mats).shape == ()
+''',
+    # A bracket may name what the code takes out of an argument.
+    "items_of_state.py": '''
+def drift(mu: float, state: Array) -> Float[Array, "2"]:
+    """Drift of the state [S, V]."""
+    S, _V = state[0], state[1]
+    return jnp.array([mu * S, 0.0])
+''',
 }
 
 

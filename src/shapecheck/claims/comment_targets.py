@@ -85,7 +85,12 @@ class CommentTargets:
         if isinstance(placed.node, ast.If):
             tested = self._condition_subject(placed, placed.node)
             return tested if tested is not None else self.statement(placed)
-        return None if isinstance(placed.node, ast.ClassDef) else self.statement(placed)
+        if isinstance(placed.node, ast.ClassDef):
+            return None
+        whole, last = self.statement(placed), self._other_places.last_entry(placed, comment.line)
+        if whole is None or last is None:
+            return whole
+        return replace(whole, name=last.name, places=(last, *whole.places))  # more likely than all of them
 
     def above(self, comment: Comment, placed: PlacedStatement) -> CommentTarget | None:
         """What a comment describes that stands above a statement.

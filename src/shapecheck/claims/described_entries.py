@@ -15,12 +15,15 @@ from shapecheck.shapes import comment_dtype
 _IS_DICT = re.compile(r"\b(?:\w*dict(?:s|ionary|ionaries)?|mappings?)\b|\{\s*['\"`]", re.IGNORECASE)
 _LEAST_ITEMS = 2
 _MARKED = re.compile(r"\bshape\s*[:=]?\s*(?:of\s+)?[`'\"]*$", re.IGNORECASE)
-_KINDS = words("an a the array arrays tensor tensors matrix vector of with shape shaped float int integer bool boolean")
+_KINDS = words(
+    "an a the array arraylike array_like arrays tensor tensors matrix vector of with shape shaped"
+    " float int integer bool boolean"
+)
 _KIND = r"[A-Za-z][\w.]*"
 _KEY = r"(?P<quote>['\"])(?P<key>[A-Za-z_]\w*)(?P=quote)"
 _PLAIN = r"(?P<plain>[A-Za-z_]\w*)"
-# What stands between the key and its shape: `"pos": float array of shape `, `"pos" (`Float[n, 3]`)`.
-_BETWEEN = rf"[ \t]*[:=]?[ \t]*\(?(?P<kind>(?:{_KIND}[ \t]+){{0,5}})[:=]?[ \t]*`*$"
+# What stands between the key and its shape: `"pos": float array of shape `, `"pos" (`Float[n, 3]`)`, `'pos'] : Array,`.
+_BETWEEN = rf"\]?[ \t]*[:=]?[ \t]*\(?(?P<kind>(?:{_KIND},?[ \t]+){{0,5}})[:=]?[ \t]*`*$"
 # An item of a list, one on each line: `- C: a shape (n, d) array`, `* 'mask': which are left, shape [n]`.
 _ITEM = re.compile(r"\n[ \t]*[-*+][ \t]+[`'\"]*(?P<key>[A-Za-z_]\w*)[`'\"]*[ \t]*:")
 _IS_TUPLE = re.compile(r"\b(?:\w*tuples?|pairs?|triples?)\b", re.IGNORECASE)
@@ -59,7 +62,7 @@ def entry_shapes(text: str, known: Container[str]) -> Iterator[tuple[str, Descri
             continue
         groups = entry.groupdict()
         key = groups.get("key") or groups.get("plain") or groups.get("bare") or ""
-        kinds = (groups.get("kind") or "").lower().split()
+        kinds = (groups.get("kind") or "").lower().replace(",", " ").split()
         if key.lower() in _KINDS or not all(each in _KINDS or comment_dtype(each) for each in kinds):
             continue
         is_marked = "shape" in kinds

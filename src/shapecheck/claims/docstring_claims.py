@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 from shapecheck.claims.axis_words import MAY_SAY_RANK, rank_of
@@ -159,13 +159,16 @@ class DocstringReader:
         items = _in_place_of_names(items, node)
         returned = sum(item.kind == "return" and item.style == "numpy" for item in items)
         *items, prose = items
+        one_of = self.new_group() if _returns_one_of(node, items) else None
         said: set[str] = set()  # the names of dims that the parameters have here
         wished = _wished_sizes(items)
         for item in items:
             text = _join_lines(item.lines)
             if _MAY_STATE.search(text.text) or lone_capital(text.text):
                 known = self.readable | said if item.kind == "return" else self.readable
-                claims = list(self._of_item(scope, node, item, text, returned, known))
+                claims = list(self._of_item(scope, node, item, text, returned if one_of is None else 1, known))
+                if item.kind == "return" and one_of is not None:
+                    claims = [replace(claim, group=one_of) for claim in claims]
                 said.update(name for claim in claims for name in parse_spec(claim.spec).names())
                 yield from claims if item.kind == "return" else (_with_any(claim, wished) for claim in claims)
         gives = isinstance(node, Function) and not is_generator(node) and any(True for _ in returned_values(node))
@@ -188,6 +191,8 @@ class DocstringReader:
     def _of_prose(self, scope: int, node: Function | ast.ClassDef, text: _Description) -> Iterator[Claim]:
         """What a text says in passing: "where x is an array of shape (n, d)"."""
         for name, each in named_shapes(text.text, self._names(scope, node), self.readable):
+            if isinstance(node, Function) and _names_items(node, name, each.bracket.spec.names()):
+                continue
             place = self._place(scope, node, "param", name)
             if place is not None:
                 yield self._claim(text, each, *place, (), None)
@@ -458,6 +463,22 @@ def _calls(node: Function | ast.ClassDef, names: Sequence[str]) -> bool:
     return any(isinstance(each, ast.Name) and each.id in names for each in (*(call.func for call in calls), *mapped))
 
 
+def _names_items(node: Function, parameter: str, names: Collection[str]) -> bool:
+    """Whether a function takes items out of a parameter under these names: a state `[S, V]`, `S, _V = state`."""
+    return any(
+        isinstance(each, ast.Assign)
+        and isinstance(target := each.targets[-1], ast.Tuple)
+        and {(dotted_name(name) or "").strip("_") for name in target.elts} == {*names}
+        and all(_is_item(value, parameter) for value in getattr(each.value, "elts", [each.value]))
+        for each in ast.walk(node)
+    )
+
+
+def _is_item(value: ast.expr, parameter: str) -> bool:
+    """Whether an expression is a parameter, or an item of it."""
+    return dotted_name(value.value if isinstance(value, ast.Subscript) else value) == parameter
+
+
 def _is_property(node: Function) -> bool:
     return any((dotted_name(each) or "").rpartition(".")[2] in _PROPERTIES for each in node.decorator_list)
 
@@ -503,6 +524,15 @@ def _in_place_of_names(items: list[Item], node: Function | ast.ClassDef) -> list
     for item in named:
         item.place = names.index(item.names[0])
     return [item for item in items if item not in results or item in named]
+
+
+def _returns_one_of(node: Function | ast.ClassDef, items: Sequence[Item]) -> bool:
+    """Whether a function returns one variable or another, which the items of its results name."""
+    named = [item.names for item in items if (item.kind, item.style) == ("return", "numpy")]
+    if not isinstance(node, Function) or len(named) < 2:
+        return False
+    returned = {value.id if isinstance(value, ast.Name) else "" for value in returned_values(node)}
+    return len(returned) > 1 and "" not in returned and all(len(each) == 1 and each[0] in returned for each in named)
 
 
 def _returned_names(node: Function) -> list[str]:

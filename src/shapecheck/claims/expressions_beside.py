@@ -63,7 +63,8 @@ def opened_expression(owner: Inside, opened: ast.expr, line: int) -> ast.expr:
 def readings_behind(owner: Inside, line: int) -> Iterator[ast.expr]:
     """Of `- b  # (k,)` in a long sum: the operand, or what the sum has come to on that line, or the whole sum.
 
-    Behind a list that a call takes, what the call gives: `jnp.hstack([` above, and `]  # (n, d)` below.
+    Behind a list that a call takes, what the call gives: `jnp.hstack([` above, and `]  # (n, d)` below. Or its last
+    item, if that begins the line: `y],  # (m, d)` below `[x,  # (n, d)`.
     """
     if not owner.before:
         yield from owner.after[:1]  # behind `key=`
@@ -72,6 +73,8 @@ def readings_behind(owner: Inside, line: int) -> Iterator[ast.expr]:
     around = owner.enclosing[-1] if owner.enclosing else None
     if isinstance(ended, ast.List | ast.Tuple) and isinstance(around, ast.Call) and ended in around.args:
         yield around
+        if ended.elts and ended.lineno < ended.elts[-1].lineno == line:
+            yield ended.elts[-1]
     operands = [operand for operand in _last_operands(ended) if operand.end_lineno == line]
     yield from sorted(operands, key=lambda operand: operand.lineno != line)
     yield ended

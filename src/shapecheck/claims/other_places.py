@@ -77,17 +77,26 @@ class OtherPlaces:
         return self._value(placed, whole)
 
     def expanded_variable(self, placed: PlacedStatement, name: str) -> SiteKey | None:
-        """The value of a statement that only puts axes of one into a variable: `mu = mean[None, None, :]`."""
+        """What puts axes of one into a variable, where a statement takes that: `mean[None, :]` of `x - mean[None, :]`.
+
+        None where it does so in two ways.
+        """
         value = getattr(placed.node, "value", None)
-        is_of_it = isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name) and value.value.id == name
-        if not isinstance(value, ast.Subscript) or not is_of_it or self.tables.assigns(placed, name):
+        if not isinstance(value, ast.expr) or self.tables.assigns(placed, name):
             return None
-        index = value.slice.elts if isinstance(value.slice, ast.Tuple) else [value.slice]
-        new = [each for each in index if ast.unparse(each) == "None" or ast.unparse(each).endswith("newaxis")]
-        whole = all(isinstance(each, ast.Slice | ast.Constant) or each in new for each in index)
-        if not new or not whole:
+        found = {ast.unparse(each): each for each in ast.walk(value) if _only_expands(each, name)}
+        only = next(iter(found.values())) if len(found) == 1 else None
+        return self._value(placed, only) if isinstance(only, ast.expr) else None
+
+    def last_entry(self, placed: PlacedStatement, line: int) -> SiteKey | None:
+        """The last value of a dict over several lines, where it stands alone on the line with the closing brace."""
+        value = getattr(placed.node, "value", None)
+        if not isinstance(value, ast.Dict) or value.lineno == line or not value.values or value.end_lineno != line:
             return None
-        return self._value(placed, value)
+        *before, last = value.values
+        if last.lineno != line or any(each.end_lineno == line for each in before):
+            return None
+        return self._value(placed, last)
 
     def taken_variable(self, placed: PlacedStatement, name: str) -> SiteKey | None:
         """A variable where a statement takes it to make another: `index` of `rows = repeat(index[:, None], n)`."""
@@ -204,3 +213,12 @@ def _chains(value: ast.expr) -> Iterator[tuple[ast.Name, *tuple[ast.expr, ...]]]
                 links.append(outer)
                 link = outer
             yield node, *links
+
+
+def _only_expands(node: ast.AST, name: str) -> bool:
+    """Whether an expression does no more than put axes of one into a variable."""
+    if not isinstance(node, ast.Subscript) or dotted_name(node.value) != name:
+        return False
+    index = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    new = [each for each in index if ast.unparse(each) == "None" or ast.unparse(each).endswith("newaxis")]
+    return bool(new) and all(isinstance(each, ast.Slice | ast.Constant) or each in new for each in index)

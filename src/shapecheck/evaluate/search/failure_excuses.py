@@ -16,7 +16,7 @@ from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED
 from shapecheck.evaluate.inputs.trials.ties import CallSignature
 from shapecheck.evaluate.inputs.trials.trial import CallSpec, TrialOutcome
 from shapecheck.evaluate.search.made_functions import may_blame_function
-from shapecheck.evaluate.search.unfit_sizes import RESHAPE, compared_integers, left_over_axes, opposite_sizes
+from shapecheck.evaluate.search.unfit_sizes import RESHAPE, compared_integers, left_over_axes, opposite_sizes, shapes_in
 from shapecheck.model.assumption import NO_LAYER
 from shapecheck.shapes import FixedDim, parse_spec
 
@@ -66,7 +66,7 @@ def is_excused(failed: Sequence[TrialOutcome], call_spec: CallSpec) -> bool:
         return True
     if _counts_otherwise(first, call_spec) or _indexes_by_made(first) or lacks_layer(first):
         return True
-    if _maps_one_record(first):
+    if _maps_one_record(first) or _leaves_rest(first):
         return True
     if _meets_product(failed) and not _has_product_beside(first, signature):
         return True
@@ -225,6 +225,21 @@ def _meets_inside(outcome: TrialOutcome, signature: CallSignature) -> bool:
     beside = {size for name, size in outcome.bound_call.integers.items() if name.partition("[")[0] in given}
     pairs = [[int(size) for size in axes] for axes in opposite_sizes(outcome.failure.message)]
     return bool(pairs) and all(not near.isdisjoint(axes) and near | beside >= {*axes} for axes in pairs)
+
+
+def _leaves_rest(outcome: TrialOutcome) -> bool:
+    """Whether made-up integers are what an array is cut by into parts that do not come out even.
+
+    `(80, 112)` into windows of 7 is 11 by 16 of them; whoever makes the model gives it sides that are multiples.
+    """
+    if outcome.failure is None or outcome.bound_call is None or not outcome.failure.message.startswith(RESHAPE):
+        return False
+    whole, parts = [*shapes_in(outcome.failure.message), [], []][:2]
+    made = {str(size) for size in outcome.bound_call.integers.values()}
+    pairs = [(int(a), int(b)) for a, b in itertools.pairwise(parts)]
+    return any(
+        size in made and any(0 < int(size) - one * other < max(one, other) for one, other in pairs) for size in whole
+    )
 
 
 def _rounds_down(failed: Sequence[TrialOutcome]) -> bool:

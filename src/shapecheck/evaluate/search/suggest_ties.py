@@ -29,6 +29,7 @@ _NUMBER = re.compile(r"\d+")
 _QUOTIENT = re.compile(r"([^\W\d]\w*)//?([^\W\d]\w*)")
 _EITHER = re.compile(r"\beither (\d+) or (\d+)")
 _OF_ONE_AXIS = re.compile("Size of label")
+_OF_CHANNELS = "feature_group_count"
 _MOST = 12
 _SEVERAL = 2  # shapes in a message about reshaping: that of the array, and the wanted one
 _LARGEST_FIXED = 4096  # larger numbers of a message are no sizes of one axis: products, addresses, bugs' numbers
@@ -52,6 +53,8 @@ def proposals(outcome: TrialOutcome) -> list[tuple[str, str]]:
     most = math.inf if _OF_ONE_AXIS.match(failure.message) else _LARGEST_FIXED
     met = {size for axes in opposite_sizes(failure.message) for size in axes}
     fixed = [w for w in words if w not in free and w.isdigit() and w not in sizes and int(w) >= least]
+    if _OF_CHANNELS in failure.message and "1" in met:  # one channel fits no others there, as an axis of one does
+        fixed.append("1")
     fixed = [w for w in fixed if int(w) <= most or w in met]
     if (either := _EITHER.search(failure.message)) is not None:  # a cross product in a plane is one number
         fixed.sort(key=lambda number: number != either[2])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterator
 
@@ -53,10 +54,16 @@ def opposite_sizes(message: str) -> list[tuple[str, ...]]:
 
 
 def unfit_pairs(outcome: TrialOutcome) -> list[tuple[str, ...]]:
-    """The pairs of sizes that do not fit in a failed run; of what cannot be reshaped, the numbers of its elements."""
+    """The pairs of sizes that do not fit in a failed run.
+
+    Of what cannot be reshaped, the products of the axes that one of the two shapes has alone, or how many elements.
+    """
     message = outcome.failure.message if outcome.failure is not None else ""
     if not message.startswith(RESHAPE):
         return opposite_sizes(message)
+    before, after = left_over_axes(message)
+    if before and after:
+        return [(str(math.prod(before)), str(math.prod(after)))]
     counts = _ELEMENTS.findall(message)
     return [tuple(counts)] if len(counts) > 1 else []
 

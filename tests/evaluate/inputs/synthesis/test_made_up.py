@@ -573,6 +573,43 @@ class Descriptor:
         distances = jnp.linalg.norm(xyz[self.left] - xyz[self.right], axis=-1)
         return self.powers @ distances  ~SC302
 """,
+    # a lower number is made less than an upper one
+    "limits.py": """
+import math
+
+def kept(x: Float[Array, "*dims"], axis: int) -> Float[Array, "*dims"]:
+    inner = jnp.moveaxis(x, axis, -1)[..., 1:-1]
+    return jnp.moveaxis(jnp.pad(inner, [(0, 0)] * (inner.ndim - 1) + [(1, 1)]), -1, axis)
+
+def pitch(x: Float[Array, "*rows size n"], fmin: float, fmax: float, rate: float) -> Float[Array, "*rows n"]:
+    least, most = math.floor(rate / fmax), min(math.ceil(rate / fmin), x.shape[-2] - 1)
+    return jnp.argmin(kept(x[..., least : most + 1, :], -2), axis=-2) * 1.0
+""",
+    # an image of given sides is as long as these, which are multiples of what cuts it into windows
+    "windows.py": """
+import flax.linen as nn
+
+def windows(x, size):
+    b, h, w, c = x.shape
+    return jnp.reshape(x, (b, h // size, size, w // size, size, c))
+
+class Block(nn.Module):
+    dim: int
+    sides: tuple[int, int]
+    size: int = 7
+
+    @nn.compact
+    def __call__(self, x: Float[Array, "b l c"]) -> Float[Array, "b l c"]:  ~unreached
+        y = jnp.reshape(x, (x.shape[0], *self.sides, x.shape[2]))  ~SC302
+        y = jnp.reshape(windows(y, self.size), (-1, self.size * self.size, x.shape[2]))
+        return x + nn.Dense(self.dim)(y).sum((0, 1))
+
+class Folded(nn.Module):
+    sides: tuple[int, int]
+
+    def __call__(self, x: Float[Array, "b l c"]) -> Float[Array, "b l c"]:  ~unreached
+        return jnp.reshape(x, (x.shape[0], *self.sides, x.shape[2])).mean((1, 2), keepdims=True)[:, 0] + x
+""",
 }
 
 

@@ -442,6 +442,12 @@ def projected(x: Float[Array, "..."], w: Float[Array, "d m"]) -> Float[Array, ".
 def chunks(x: Float[Array, "n d"]) -> Float[Array, "n//7 d"]:
     return x.reshape(-1, 7, x.shape[1]).sum(axis=1)
 """,
+    # one channel is what a kernel for more does not fit
+    "one_channel.py": """
+def resampled(wave: Float[Array, "*batch n"], kernel: Float[Array, "out_ch in_ch width"]):
+    lhs = wave.reshape(-1, 1, wave.shape[-1])
+    return jax.lax.conv_general_dilated(lhs, kernel, (1,), "VALID", dimension_numbers=("NCW", "OIW", "NCW"))  ~SC305
+""",
 }
 
 

@@ -55,8 +55,12 @@ _REPEATS = re.compile(r"layers?$|depth$|heads?$|blocks$", re.IGNORECASE)
 _ACTIVATION = re.compile(
     r"^act(_|$)|(^|_)act(_fn|_layer|_func)?$|activation|nonlin|squash|gelu|relu|silu", re.IGNORECASE
 )
-_LOWER = re.compile(r"(^|_)(min|minimum|low|lower|start|begin|left|a_?min)(_|$)|^(min|low|lower)[a-z]", re.IGNORECASE)
-_UPPER = re.compile(r"(^|_)(max|maximum|high|upper|end|stop|right|a_?max)(_|$)|^(max|high|upper)[a-z]", re.IGNORECASE)
+_LOWER = re.compile(
+    r"(^|_)(min|minimum|low|lower|start|begin|left|a_?min)(_|$)|^(min|low|lower)[a-z]|^[a-z]{1,2}min$", re.IGNORECASE
+)
+_UPPER = re.compile(
+    r"(^|_)(max|maximum|high|upper|end|stop|right|a_?max)(_|$)|^(max|high|upper)[a-z]|^[a-z]{1,2}max$", re.IGNORECASE
+)
 _SCALAR = re.compile(
     r"(^|_)(eps|epsilon|lr|rate|scale|sigma|std|temperature|tau|alpha|beta|gamma|delta|lam|lambda|dt|step_size|factor"
     r"|coeff?|coefficient|decay|momentum|ratio|threshold|strength|jitter|damping|tol|tolerance|discount|gain|amplitude"

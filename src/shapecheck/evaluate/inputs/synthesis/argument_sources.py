@@ -386,7 +386,9 @@ class ArgumentSources:
         parts = {str(part): part for part in like_parts(function, name) if part.parameter in self.made_beside}
         if not parts:
             return MISSING
-        chosen = parts[self._choices.likeness(self._values.place(name), tuple(parts))]
+        chosen = parts.get(self._choices.likeness(self._values.place(name), tuple(parts)))
+        if chosen is None:
+            return MISSING  # it is to be like nothing
         if len(parts) == 1:
             self.recognised.known[name] = f"as {chosen} is"
         else:
