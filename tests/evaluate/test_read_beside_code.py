@@ -655,6 +655,19 @@ def drift(mu: float, state: Array) -> Float[Array, "2"]:
     S, _V = state[0], state[1]
     return jnp.array([mu * S, 0.0])
 ''',
+    # An expression before a colon is what its shapes are about.
+    "parts_of_products.py": """
+def positions(axes: Float[Array, "3 n 1"], mean: Float[Array, "n 1"], angle: Float[Array, "n m"]):
+    # (angle - mean): (n, m) - (n, 1) -> (n, m)
+    # axes * (result): (3, n, 1) * (n, m) -> (3, n, m)
+    moved = axes * (angle - mean)[None, :, :]
+    return moved
+
+def other_positions(axes: Float[Array, "3 n 1"], angle: Float[Array, "n m"]):
+    # (3, n, 1) * (n, m) -> (3, m, n)  ~SC201
+    moved = axes * angle[None, :, :]
+    return moved
+""",
 }
 
 

@@ -34,6 +34,7 @@ _SHORT = 4  # words in front of a shape: more than these are a sentence, which m
 _LONG_NAME = re.compile(r"(?<![\w.])[a-z][a-z0-9]*_\w+")  # no word of a sentence
 _VARIABLE_HEADING = re.compile(r"#+\s*+`?[a-z_]\w*+`?\s*+:")
 _WHAT_TAKES_IT = re.compile(r"\b(?:because|since|as)\s.*\b(?:expects?|needs?|wants?|takes?|requires?)\b", re.IGNORECASE)
+_OF_EXPRESSION = re.compile(r"\([^()]*\w\s*[-+*/@]\s*\w[^()]*\)\s*:\s*$")
 _POINTS_UP = re.compile(r"#+\s*+\^")
 
 
@@ -312,6 +313,8 @@ class CommentClaimReader:
             return
         if not targets or not self._speaks_of_value(segment):
             return
+        if own and segment.taken and _OF_EXPRESSION.search(line.comment.text[: stated.offset + segment.taken[0].start]):
+            return  # `(x - mean): (n, m) - (n, 1) -> (n, m)` tells of a part of what is below
         if own and _reads_shape(placed) and any(each.segment.arrow for each in line.stated):
             return  # "a [b, n, c] at indices [b, n, k] => [b, n, k, c]": nothing becomes of `x` in `b, n = x.shape`
         if own and self._above.is_far(line) and len(targets) > 1:

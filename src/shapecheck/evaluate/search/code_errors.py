@@ -36,6 +36,8 @@ _EMPTY = re.compile(r"(?<![\w.])0(?![\w.])")
 _NUMBERS = re.compile(r"\d+")
 _SIZES = re.compile(r"[\d,() ]+")
 _SHAPES = re.compile(r"[(\[][\d, ]*[)\]]")
+_NO_AXIS = "no such axis"
+_IS_AXIS = re.compile(r"(?:\w+_)?axis|dim")
 _SEVERAL = 2  # axes of a variadic dim, which then are more than one
 _MEMBER, _MEMBER_SECONDS = 120, 2.0  # attempts and seconds for one member of a union
 _RANKS, _RANKS_SECONDS = 24, 2.0  # attempts and seconds for other ranks of arrays that nothing describes
@@ -104,7 +106,7 @@ class CodeErrors:
         is_error = self._fails_alike(failed[0]) and self._fails_complete(failed[0]) and self._fails_as_any(found)
         if not is_error or not self._fails_for_any_length(failed[0]) or self._fits_with_one(failed[0]):
             return None
-        if self._fits_with_number(failed[0]):
+        if self._fits_with_number(failed[0]) or self._fits_as_axis(failed[0]):
             return None
         return failed[0] if not failed[0].has_guessed_rank() or self.is_of_no_guess(failed[0]) else None
 
@@ -261,6 +263,20 @@ class CodeErrors:
         trials = (dataclasses.replace(error.trial, choices=(*error.trial.choices, (number_key(n), "1"))) for n in names)
         return any(self._is_another(trial, error) for trial in trials)
 
+    def _fits_as_axis(self, error: TrialOutcome) -> bool:
+        """Whether an array has no axis of a number that was made up, and the code runs with its first axis instead."""
+        call, message = error.bound_call, error.failure.message if error.failure is not None else ""
+        if call is None or _NO_AXIS not in message:
+            return False
+        for name in (name for name in call.integers if _IS_AXIS.fullmatch(name)):
+            first = dataclasses.replace(error.trial, init=(*error.trial.init, (name, 0)))
+            if name in call.arguments:
+                first = dataclasses.replace(error.trial, choices=(*error.trial.choices, (number_key(name), "0")))
+            other = self._attempts.run_if_possible(first)
+            if other is not None and other.ok:
+                return True
+        return False
+
     def _fits_with_number(self, error: TrialOutcome) -> bool:
         """Whether a made-up integer does not fit a number of the code's own, and the rest fits with that in its place.
 
@@ -342,10 +358,10 @@ class CodeErrors:
         return bool(names & self._call_spec.open_names)
 
     def equality(self, error: TrialOutcome) -> str:
-        """The two integers of a constructor that have to be equal, as JAX has it, though the claims name both."""
+        """The two integers of a constructor that have to be equal, as JAX has it."""
         sizes = error.bound_call.integers if error.bound_call is not None else {}
         for left, right in itertools.islice(compared_integers(error), MOST_TIES):
-            if self._entry.origin == "seen" or not self._call_spec.signature.names_both(left, right):
+            if self._entry.origin == "seen":
                 continue
             if sizes[left] == sizes[right] or are_namesakes(left, right):
                 continue
@@ -393,7 +409,9 @@ class CodeErrors:
             return ()
         if self._follows_length(two):
             return ()
-        requires = f"{' and '.join(self._call_spec.signature.variadics())} is one axis"
+        none = self._attempts.run_if_possible(dataclasses.replace(first.trial, rank=0))
+        most = "at most one axis" if none is not None and none.ok else "one axis"
+        requires = f"{' and '.join(self._call_spec.signature.variadics())} is {most}"
         return tuple(each.with_requirement(requires) for each in shown)
 
     def narrow_to_none(self, first: TrialOutcome) -> tuple[TrialOutcome, ...]:

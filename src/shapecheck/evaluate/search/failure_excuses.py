@@ -101,7 +101,7 @@ def _squeezes_open(error: TrialOutcome, call_spec: CallSpec) -> bool:
     found = _SQUEEZED.search(error.failure.message) if error.failure is not None else None
     if found is None or error.bound_call is None:
         return False
-    free = {size for name, size in error.bound_call.chosen if name in call_spec.open_names}
+    free = {size for name, size in error.bound_call.chosen if name in call_spec.open_names or name in UNNAMED}
     shape, axes = (_NUMBERS.findall(text) for text in found.groups())
     return {shape[int(axis)] for axis in axes} <= {"1", *free}
 

@@ -344,7 +344,7 @@ class Scaled(eqx.Module):
         self.linear = eqx.nn.Linear(d_model, d_model, key=key)
         self.n_heads = n_heads
     def __call__(self, x: Float[Array, "d_model"]) -> Float[Array, "d_model"]:
-        return self.linear(x) * jnp.ones(self.n_heads) ~SC301
+        return self.linear(x) * jnp.ones(self.n_heads) ~SC305
 
 class Turned(eqx.Module):
     w: Float[Array, "d_in d_out"]
@@ -447,6 +447,19 @@ def chunks(x: Float[Array, "n d"]) -> Float[Array, "n//7 d"]:
 def resampled(wave: Float[Array, "*batch n"], kernel: Float[Array, "out_ch in_ch width"]):
     lhs = wave.reshape(-1, 1, wave.shape[-1])
     return jax.lax.conv_general_dilated(lhs, kernel, (1,), "VALID", dimension_numbers=("NCW", "OIW", "NCW"))  ~SC305
+""",
+    # two integers of a constructor have to be one, and no claim says which
+    "embedded.py": """
+class Embedder(eqx.Module):
+    embedding: eqx.nn.Embedding
+    norm: eqx.nn.LayerNorm
+
+    def __init__(self, vocab: int, embedding_size: int, hidden_size: int, key: jax.Array):
+        self.embedding = eqx.nn.Embedding(vocab, embedding_size, key=key)
+        self.norm = eqx.nn.LayerNorm(hidden_size)
+
+    def __call__(self, tokens: Int[Array, "s"]) -> Float[Array, "s e"]:
+        return jax.vmap(self.norm)(jax.vmap(self.embedding)(tokens)) ~SC305
 """,
 }
 

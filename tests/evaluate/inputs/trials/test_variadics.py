@@ -387,6 +387,24 @@ class Layer(eqx.Module):
     def of_one(self, x: Float[Array, "... d"]) -> Float[Array, "... out"]:
         return self.linear(x)
 """,
+    # none or one, and no more
+    "at_most_one.py": """
+def centre(nodes: Float[Array, "*batch n m"], weights: Float[Array, "*batch n"]):
+    if nodes.ndim == 2:
+        return nodes.T @ weights
+    return jax.vmap(lambda x, w: x.T @ w)(nodes, weights)
+
+def error(a: Float[Array, "*batch r m"], v: Float[Array, "*batch r"], b: Float[Array, "*batch n m"], w: Float[Array, "*batch n"]):
+    first, second = centre(a, v), centre(b, w)
+    return jnp.linalg.norm(first - second)  ~SC305
+""",
+    # an axis of `...` that is squeezed out is one of one
+    "squeezed.py": """
+def rotated(vector: Float[Array, "b ..."], angle: Float[Array, "b ..."]) -> Float[Array, "b ..."]:
+    if angle.ndim == vector.ndim:
+        angle = angle.squeeze(-1)  ~SC302
+    return vector * jnp.cos(angle)[..., None]
+""",
 }
 
 
@@ -422,3 +440,8 @@ def test_the_finding_says_which_size_of_one_axis_goes(folder) -> None:
 def test_a_layer_for_one_vector_is_said_to_have_no_axes_in_front(folder) -> None:
     (finding,) = folder.cases["layers.py"].findings
     assert finding.message.startswith("this runs only where *batch has no axes, which the claims leave open")
+
+
+def test_the_finding_says_that_no_axis_goes_as_well(folder) -> None:
+    (finding,) = folder.cases["at_most_one.py"].findings
+    assert finding.message.startswith("this runs only where *batch is at most one axis, which the claims leave open")
