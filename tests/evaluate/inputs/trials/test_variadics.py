@@ -394,8 +394,13 @@ def centre(nodes: Float[Array, "*batch n m"], weights: Float[Array, "*batch n"])
         return nodes.T @ weights
     return jax.vmap(lambda x, w: x.T @ w)(nodes, weights)
 
-def error(a: Float[Array, "*batch r m"], v: Float[Array, "*batch r"], b: Float[Array, "*batch n m"], w: Float[Array, "*batch n"]):
-    first, second = centre(a, v), centre(b, w)
+def shifted(
+    few: Float[Array, "*batch r m"],
+    weights_of_few: Float[Array, "*batch r"],
+    nodes: Float[Array, "*batch n m"],
+    weights: Float[Array, "*batch n"],
+):
+    first, second = centre(few, weights_of_few), centre(nodes, weights)
     return jnp.linalg.norm(first - second)  ~SC305
 """,
     # an axis of `...` that is squeezed out is one of one
