@@ -18,7 +18,7 @@ from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.code_errors import CodeErrors
 from shapecheck.evaluate.search.further_runs import FurtherRuns, stacked_records
 from shapecheck.evaluate.search.size_search import SizeSearch
-from shapecheck.evaluate.search.sizes_of_callers import is_left_to_callers, is_of_made_integers
+from shapecheck.evaluate.search.sizes_of_callers import is_left_to_callers
 from shapecheck.evaluate.search.solved_sizes import with_solved_sizes
 from shapecheck.model import Assumption
 from shapecheck.worker.messages.plans import EntryPlan
@@ -66,9 +66,6 @@ class TiedErrors:
         made = self._with_made_sizes(errors[0]) if not further.tied or is_number else None
         if made is not None:
             return (made,) if made.ok else ()
-        is_free = self._accuses and not further.tied
-        if is_free and is_of_made_integers(errors[0], self._attempts.run_if_possible, self._call_spec):
-            return ()
         is_equality = further.requires is not None and further.requires.value.isidentifier()
         if (not further.tied or is_equality) and self._sizes.follows_others(errors[0]):
             return ()

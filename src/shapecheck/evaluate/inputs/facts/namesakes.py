@@ -118,12 +118,6 @@ def are_spelled_alike(dim: str, integer: str) -> bool:
     )
 
 
-def is_initials(dim: str, integer: str) -> bool:
-    """Whether a dim has the first letters of an integer's words, or of those that matter: `nh`, `h` of `n_heads`."""
-    initials = ("".join(word[0] for word in found) for found in (words(integer), significant_words(integer)))
-    return dim.lower() in initials
-
-
 def count_the_same(dim: str, integer: str) -> bool:
     """Whether an integer says in two words how many there are of what a dim has the name: `n_nodes`, `num_nodes`."""
     counted, *rest = words(integer) or ("",)

@@ -25,7 +25,6 @@ from shapecheck.evaluate.inputs.facts.namesakes import (
     are_sides,
     is_count,
     is_extent,
-    is_initials,
     is_of_models,
     is_of_moment,
     is_spatial,
@@ -161,15 +160,6 @@ class CallSignature:
     def uses(self, name: str) -> bool:
         """Whether some claim uses the name."""
         return any(name in names for names in self._all())
-
-    def names_integer(self, integer: str) -> bool:
-        """Whether some claim, of records or of what is called too, goes by the name of an integer.
-
-        The integer may have a place before its name: `layer.n_heads`, of which `nh` are the initials.
-        """
-        name = integer.rpartition(".")[2].strip("_")
-        used = {each for names in (*self._all(), *self.records, *self.reached) for each in names}
-        return any(are_namesakes(each, name) or is_initials(each, name) for each in used)
 
     def is_nobodys(self, name: str) -> bool:
         """Whether a name stands for an axis of which nobody says anything, so that its size may be any other's."""
