@@ -229,8 +229,10 @@ def test_what_is_in_a_container_is_told_with_the_way_to_it(findings) -> None:
 def test_a_shape_error_shows_the_users_line_the_operation_and_the_arrays(findings) -> None:
     found, text = findings
     error, narrow = found["broken.py"]
-    assert (error["code"], error["severity"], error["line"]) == ("SC301", "error", 17)
-    assert error["message"].startswith("einsum does not fit: ")
+    assert (error["code"], error["severity"], error["line"]) == ("SC305", "error", 17)
+    assert error["message"].startswith(
+        "this runs only where hidden = d_model, which the claims leave open: einsum does not fit, Size of label"
+    )
     assert error["observed"] == "h: float32[80], self.down: float32[48, 80]"
     assert "evaluated for broken:Mlp" in block(text, "broken.py:17")
     assert "where d_model = 48, hidden = 80" in block(text, "broken.py:17")  # which no size of a dim tells

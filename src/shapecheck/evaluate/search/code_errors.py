@@ -358,10 +358,14 @@ class CodeErrors:
         return bool(names & self._call_spec.open_names)
 
     def equality(self, error: TrialOutcome) -> str:
-        """The two integers of a constructor that have to be equal, as JAX has it."""
+        """The two integers of a constructor that have to be equal, as JAX has it.
+
+        Of a template they are told if claims name both, since another size of one of them may fit as well.
+        """
         sizes = error.bound_call.integers if error.bound_call is not None else {}
         for left, right in itertools.islice(compared_integers(error), MOST_TIES):
-            if self._entry.origin == "seen":
+            is_told = self._accuses or self._call_spec.signature.names_both(left, right)
+            if self._entry.origin == "seen" or not is_told:
                 continue
             if sizes[left] == sizes[right] or are_namesakes(left, right):
                 continue
