@@ -364,8 +364,8 @@ class CodeErrors:
         """
         sizes = error.bound_call.integers if error.bound_call is not None else {}
         for left, right in itertools.islice(compared_integers(error), MOST_TIES):
-            is_told = self._accuses or self._call_spec.signature.names_both(left, right)
-            if self._entry.origin == "seen" or not is_told:
+            matters = self._accuses or self._call_spec.signature.names_both(left, right)
+            if self._entry.origin == "seen" or not matters:
                 continue
             if sizes[left] == sizes[right] or are_namesakes(left, right):
                 continue
