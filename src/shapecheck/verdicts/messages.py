@@ -248,8 +248,8 @@ def _integers_text(evaluation: Evaluation, failure: Failure) -> str:
     for name, size in evaluation.integers:
         if size not in sizes:
             names.setdefault(name.rpartition(".")[2].strip("_"), (name, size))
-    every = [f"{name} = {size}" for name, size in names.values() if size in met]
-    every = every or [f"{name} = {size}" for name, size in names.values()]
+    is_met = any(size in met for _, size in evaluation.integers)
+    every = [f"{name} = {size}" for name, size in names.values() if size in met or not is_met]
     return f"where {', '.join(every[:_MOST_INTEGERS])}" if every else ""
 
 
