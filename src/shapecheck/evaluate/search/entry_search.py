@@ -29,6 +29,7 @@ from shapecheck.evaluate.inputs.trials.choices import (
     as_assumption,
     is_case_key,
     is_likeness_key,
+    is_result_key,
 )
 from shapecheck.evaluate.inputs.trials.integer_relations import blamed_relations
 from shapecheck.evaluate.inputs.trials.size_assignment import DIVISIBLE, SQUARES, UNNAMED
@@ -50,6 +51,7 @@ from shapecheck.evaluate.search.further_runs import (
     with_decisions,
     with_usual_length,
 )
+from shapecheck.evaluate.search.made_functions import made_functions
 from shapecheck.evaluate.search.refused_shapes import RefusedShape, find_refused
 from shapecheck.evaluate.search.size_search import SizeSearch, says_division, says_order
 from shapecheck.evaluate.search.tied_errors import TiedErrors, is_further, without_doubt
@@ -474,7 +476,10 @@ class EntrySearch:
             yield followed or self._sizes.explanations.explain(tie, outcome)
         # What is made without a likeness is among the assumptions itself.
         chosen = (each for each in outcome.trial.choices if each[1] != OTHERWISE)
-        yield from (as_assumption(*each, is_needed=each[0] in self._needed) for each in chosen)
+        # Whether what a made-up function gives goes may lie with another one that takes it.
+        is_open = len(made_functions(outcome.bound_call.assumptions)) > 1
+        needed = {key for key in self._needed if not (is_open and is_result_key(key))}
+        yield from (as_assumption(*each, is_needed=each[0] in needed) for each in chosen)
         if outcome.trial.construction == ALL_EQUAL:
             yield Assumption("size", "the constructor's integers", "all equal", "invented")
         for name, factor in outcome.trial.multiples:

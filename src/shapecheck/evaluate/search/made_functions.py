@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 
 from shapecheck.evaluate.inputs.facts.defining_source import DefiningSource, defining_source
 from shapecheck.evaluate.inputs.trials.trial import TrialOutcome
-from shapecheck.model import Frame
+from shapecheck.model import Assumption, Frame
 from shapecheck.model.assumption import MADE_FUNCTION
 
 _STRUCTURE = re.compile(r"same pytree structure|body output must be a pair")
+
+
+def made_functions(assumptions: Iterable[Assumption]) -> set[str]:
+    """The names of the functions that were made up, whatever is assumed of what they give."""
+    invented = [each for each in assumptions if each.provenance == "invented"]
+    by_kind = {each.subject for each in invented if each.value.startswith(MADE_FUNCTION)}
+    return by_kind | {each.subject.removesuffix("()") for each in invented if each.subject.endswith("()")}
 
 
 def may_blame_function(outcome: TrialOutcome, function: Callable[..., object] | None) -> bool:
@@ -25,11 +32,7 @@ def may_blame_function(outcome: TrialOutcome, function: Callable[..., object] | 
         return False
     if _STRUCTURE.search(failure.message) is not None and outcome.has_invented():
         return True
-    made = {
-        each.subject
-        for each in call.assumptions
-        if each.provenance == "invented" and each.value.startswith(MADE_FUNCTION)
-    }
+    made = made_functions(call.assumptions)
     if not made or failure.frame is None:
         return False
     source = _source_of(failure.frame, function)

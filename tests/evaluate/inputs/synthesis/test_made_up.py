@@ -625,6 +625,16 @@ class Slice(eqx.Module):
     def first(self, x: Float[Array, "n"]) -> Float[Array, ""]:  ~unreached
         return x.mean(axis=1)  ~SC301
 """,
+    # what the only made-up function gives has the axes that the code needs, and a forgotten transpose is one
+    "one_function.py": """
+def moments(
+    u,
+    etas: Float[Array, "n_samples n_eta"],
+    sigma: Float[Array, "n_obs n_obs"],
+) -> tuple[Float[Array, "n_eta n_obs"], Float[Array, "n_eta n_eta"]]:  ~SC203
+    j_bar = jnp.mean(jax.vmap(jax.jacfwd(u))(etas), axis=0)
+    return j_bar, j_bar.T @ jnp.linalg.solve(sigma, j_bar)
+""",
 }
 
 

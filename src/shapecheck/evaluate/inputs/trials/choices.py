@@ -40,6 +40,7 @@ _WRITTEN = ("value", "absence", "shape", "text", "default", "sizes")
 _STACK = " stack"
 _LIKENESS = " likeness"
 _ABSENCE = " absence"
+_RESULT = "()"
 _WORD = re.compile(r"[^\W\d]\w*")
 _NUMBER = re.compile(r"\d+")
 
@@ -227,12 +228,12 @@ def is_rank_key(key: str) -> bool:
 
 def result_of(name: str) -> str:
     """The place of what a made-up function gives."""
-    return f"{name}()"
+    return f"{name}{_RESULT}"
 
 
-def is_result(place: str) -> bool:
-    """Whether a place is that of what a made-up function gives."""
-    return place.endswith("()")
+def is_result_key(key: str) -> bool:
+    """Whether it is the key of a choice of what a made-up function gives."""
+    return key.rpartition(" ")[0].endswith(_RESULT)
 
 
 def table_of(place: str) -> str:
@@ -294,15 +295,13 @@ def usual_axes(others: Sequence[str]) -> int:
 
 def as_assumption(key: str, choice: str, *, is_needed: bool) -> Assumption:
     """A choice as an assumption: the code's own where it runs with no other, or where the source says that it may.
-
-    Not that of what a made-up function gives: whether it runs may lie with the next one that takes this.
     Its subject is the name alone, as that of the usual choice: by it one sees that the two differ in nothing else.
     """
     place, _, what = key.rpartition(" ")
     if what == "multiple":
         return Assumption("value", place, f"{A_MULTIPLE} {choice}", "written")
     kinds: Mapping[str, AssumptionKind] = {"rank": "rank", "dtype": "dtype", "integer": "size"}
-    is_written = (is_needed and not is_result(place)) or choice == AS_FILE_MAKES or what in _WRITTEN
+    is_written = is_needed or choice == AS_FILE_MAKES or what in _WRITTEN
     axes = choice.split()
     if what == "shape" and len(axes) > 1 and set(axes) == {axis_name(name := place.rpartition(".")[2], 0)}:
         return Assumption("tie", axis_name(name, 1), axes[0], "alias")  # nobody says that it is square
