@@ -17,7 +17,7 @@ from shapecheck.evaluate.inputs.trials.choices import (
     is_length_key,
     is_member_key,
     is_rank_key,
-    is_table,
+    is_table_key,
     is_value_key,
     number_key,
 )
@@ -223,7 +223,7 @@ class CodeErrors:
         constructors may be what there are layers of: of a model with fewer of them, less can fail. But a table is data.
         """
         others = error.bound_call.options.others if error.bound_call is not None else {}
-        keys = [key for key in filter(is_length_key, others) if "." not in key or is_table(key.rpartition(" ")[0])]
+        keys = [key for key in filter(is_length_key, others) if "." not in key or is_table_key(key)]
         for options in zip(*(others[key] for key in keys), strict=True):
             choices = (*error.trial.choices, *zip(keys, options, strict=True))
             if self._is_another(dataclasses.replace(error.trial, choices=choices), error):

@@ -127,9 +127,7 @@ class ValueSynthesis:
         self.inventions: dict[tuple[AssumptionKind, str], str] = {}
         self.named_numbers: list[str] = []  # what is one number by its name
         self.lengths: set[int] = set()  # of sequences, of which nobody says how long they are
-        self._tables: set[str] = (
-            set()
-        )  # the names of sequences of sequences  # of sequences, of which nobody says how long they are
+        self._tables: set[str] = set()  # the names of sequences of sequences
         self.beside: tuple[str, ...] = ()  # the parameters of the function that values are made for
         self._leaf: ParameterSpec | None = None
         self._chosen_ranks: set[str] = set()  # the places of arrays whose number of axes was chosen, already made

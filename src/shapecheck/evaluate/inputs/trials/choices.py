@@ -41,6 +41,7 @@ _STACK = " stack"
 _LIKENESS = " likeness"
 _ABSENCE = " absence"
 _RESULT = "()"
+_TABLE = "[]"
 _WORD = re.compile(r"[^\W\d]\w*")
 _NUMBER = re.compile(r"\d+")
 
@@ -238,12 +239,12 @@ def is_result_key(key: str) -> bool:
 
 def table_of(place: str) -> str:
     """The place of a sequence of sequences: what a table holds is data, and no number of layers."""
-    return f"{place}[]"
+    return f"{place}{_TABLE}"
 
 
-def is_table(place: str) -> bool:
-    """Whether a place is that of a sequence of sequences."""
-    return place.endswith("[]")
+def is_table_key(key: str) -> bool:
+    """Whether it is the key of a choice of a sequence of sequences."""
+    return key.rpartition(" ")[0].endswith(_TABLE)
 
 
 def is_dtype_key(key: str) -> bool:
@@ -295,6 +296,7 @@ def usual_axes(others: Sequence[str]) -> int:
 
 def as_assumption(key: str, choice: str, *, is_needed: bool) -> Assumption:
     """A choice as an assumption: the code's own where it runs with no other, or where the source says that it may.
+
     Its subject is the name alone, as that of the usual choice: by it one sees that the two differ in nothing else.
     """
     place, _, what = key.rpartition(" ")
