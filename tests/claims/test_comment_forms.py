@@ -274,3 +274,31 @@ def test_two_axes_behind_the_name_of_a_parameter(described: Describe) -> None:
     source = "def f(logp):\n    # logp: S x B\n    return g(logp)\n"
     assert described(source) == ["[S B]: param logp"]
     assert described(source.replace("S x B", "two x three")) == []
+
+
+CHAIN = """
+def f(x, h):
+    b, t, d = x.shape
+    y = x.reshape(b, t, h, d // h).astype(g).swapaxes(1, 2)  # (b, t, d) -> (b, t, h, k) -> (b, h, t, k)
+    return y
+"""
+
+
+def test_shapes_between_arrows_are_those_of_the_calls_in_a_chain(described: Describe) -> None:
+    between = "[b t h k]: value x.reshape(b, t, h, d // h)"
+    assert between in described(CHAIN)
+    assert "[b h t k]: value x.reshape(b, t, h, d // h).astype(g).swapaxes(1, 2)" in described(CHAIN)
+    # of which of two calls, if there is one shape for both?
+    assert between not in described(CHAIN.replace("(1, 2)", "(1, 2).squeeze()"))
+
+
+def test_shapes_between_arrows_are_those_of_statements_that_bind_one_name(described: Describe) -> None:
+    source = """
+def f(x, w):
+    # (n, d) -> (n, k) -> (n,)
+    y = x @ w
+    y = y.sum(-1)
+    return y
+"""
+    assert "[n k]: value x @ w" in described(source)
+    assert "[n k]: value x @ w" not in described(source.replace("y = y.sum", "z = y.sum"))

@@ -149,6 +149,15 @@ from jaxtyping import Array, Float
 def halves(x: Float[Array, "n d"]):
     return x[::2, : x.shape[1] % 7]  # (n, d)
 """,
+    "heads.py": """
+def split(x, num_heads: int):
+    \"\"\"x: (b, t, d).\"\"\"
+    b, t, d = x.shape
+    k = d // num_heads
+    y = x.reshape(b, t, num_heads, k)  # (b, t, k, num_heads)
+    z = x.swapaxes(1, 2)  # (b, t, d)
+    return y, z
+""",
     "square.py": """
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -281,3 +290,12 @@ def test_an_axis_of_size_one_is_not_called_by_the_name_of_another(findings) -> N
 def test_of_two_names_that_a_size_is_a_multiple_of_it_takes_the_smaller_factor(findings) -> None:
     found, _ = findings
     assert found["multiple.py"][0]["message"].endswith("is (b, 3*hidden=240)")
+
+
+def test_a_dim_that_the_code_divides_is_the_whole_size(findings) -> None:
+    found, _ = findings
+    first, second = found["heads.py"]
+    assert first["message"] == "comment says (b, t, k, num_heads), but y is (b, t, num_heads=8, d//8)"
+    assert first["bindings"]["k"] == "d//8"
+    assert second["message"] == "comment says (b, t, d), but z is (b, d, t)"
+    assert second["bindings"]["d"] == "d"

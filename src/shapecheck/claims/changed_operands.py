@@ -17,6 +17,7 @@ _METHODS = words(
     cumsum cumprod clip round conj copy take dot diagonal trace
     """
 )
+_KEEPS = words("astype copy conj round clip block_until_ready")
 _TRANSPOSED = frozenset({"T", "mT"})
 _MODULES = frozenset({"jnp", "np", "numpy", "lax", "jax", "nn", "linalg", "einops", "fft", "ops"})
 
@@ -61,6 +62,19 @@ def changed_variable(code: ast.AST, is_array: Callable[[str], bool]) -> list[ast
                 return []
             value = value.args[0]
     return []
+
+
+def shapes_between(code: ast.AST, is_array: Callable[[str], bool]) -> list[ast.expr]:
+    """What a variable is on the way to the value of a statement, without what only changes its dtype, as a copy."""
+    steps = changed_variable(code, is_array)
+    value = getattr(code, "value", None) if isinstance(code, ast.stmt) else code
+    whole = [value] if steps and isinstance(value, ast.expr) else []
+    changes = [each for each in (*steps[1:], *whole) if not isinstance(each, ast.Call) or _method(each) not in _KEEPS]
+    return changes[:-1]
+
+
+def _method(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else ""
 
 
 def _may_be_array(owner: ast.expr) -> bool:

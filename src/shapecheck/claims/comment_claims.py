@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from shapecheck.claims.changed_operands import changed_variable, describes_operand
-from shapecheck.claims.claim_sites import SiteKey, Sites, name_place, value_place
+from shapecheck.claims.changed_operands import changed_variable, describes_operand, shapes_between
+from shapecheck.claims.claim_sites import SiteKey, Sites, describe_expression, name_place, value_place
 from shapecheck.claims.comment_labels import CommentLabels
 from shapecheck.claims.comment_lines import CommentLine, PlacedSegment, comment_span
 from shapecheck.claims.comment_targets import CommentTarget, CommentTargets
@@ -278,6 +278,9 @@ class CommentClaimReader:
         elif not signature and (before := self._changed_variable(segment, placed, targets)) is not None:
             taken = replace(segment, shapes=segment.taken, taken=(), arrow=False, labels=(), prose=0, tail="")
             yield ClaimDraft(segment=taken, offset=stated.offset, target=before, sure=not own, explicit=True)
+        for shape, step in zip(segment.way, self._steps(line, segment, placed, targets), strict=False):
+            alone = replace(segment, shapes=(shape,), taken=(), way=(), labels=(), prose=0, tail="")
+            yield ClaimDraft(segment=alone, offset=stated.offset, target=step, sure=True, explicit=True)
         named = self.labels.find_variables(line.comment, segment, placed, targets)
         if segment.assigned and (named is None or self.labels.may_be_code(segment, placed)):
             return
@@ -398,6 +401,26 @@ class CommentClaimReader:
             places.insert(0, SiteKey(kind="param", scope=scope, name=name))
         places += [value_place(scope, each, name, placed.loop) for each in on_the_way]
         return CommentTarget(scope=scope, name=name, places=tuple(places), statement=placed, part=found[0])
+
+    def _steps(
+        self, line: CommentLine, segment: Segment, placed: PlacedStatement, targets: Sequence[CommentTarget]
+    ) -> Sequence[CommentTarget]:
+        """The values on the way to the last of a chain of arrows, if the code has just as many.
+
+        Those of a chain of calls, `x.reshape(b, t, h, k).swapaxes(1, 2)`, or of statements that bind one name anew.
+        """
+        if not segment.way or segment.hedged or not targets or targets[0].statement != placed:
+            return ()
+        scope, count = self.tables.function_scope(placed.scope), len(segment.way)
+        steps = shapes_between(targets[0].code, lambda name: self.tables.is_visible(scope, name))
+        if len(steps) == count:
+            names = [describe_expression(self.source, each) for each in steps]
+            places = [value_place(scope, each, name, placed.loop) for each, name in zip(steps, names, strict=True)]
+            return [CommentTarget(scope=scope, name=each.name, places=(each,), statement=placed) for each in places]
+        if not line.comment.own_line or steps:
+            return ()
+        bound = [targets[0], *self._above.bound_again(line, targets[0].name)]
+        return bound[:-1] if len(bound) == count + 1 else ()
 
     @staticmethod
     def _claims_of_each(

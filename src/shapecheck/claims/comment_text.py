@@ -44,11 +44,13 @@ class Segment:
     `labels` name the value, if anything does. `prose` counts the words in front beyond label and marker; `tail` is what
     follows the last bracket. Before an arrow stand the shapes `taken`. Numbers behind a label `may_be_values`: those of
     `image: (784,)` are a shape if an array is called so, those of `stride: (2, 2)` are none. What is `assigned` may be
-    code: `x = (b, t)`. Shapes with nothing but blanks between them, `spaced`, may be operands.
+    code: `x = (b, t)`. Shapes with nothing but blanks between them, `spaced`, may be operands. What stands between two
+    arrows are shapes on the `way` to the last: `(b, t, d) -> (b, t, h, k) -> (b, h, t, k)`.
     """
 
     shapes: tuple[Bracket, ...]
     taken: tuple[Bracket, ...] = ()
+    way: tuple[Bracket, ...] = ()
     labels: tuple[str, ...] = ()
     marked: bool = False
     colon: bool = False
@@ -169,6 +171,7 @@ class _Open:
     def __init__(self, item: _BracketItem) -> None:
         self.items = [item]
         self.taken: list[_BracketItem] = []
+        self.way: list[list[_BracketItem]] = []
         self.lead = item.lead
         self.arrow = item.lead.arrow
         self.operation = False
@@ -180,6 +183,8 @@ class _Open:
         """Add a bracket, if it belongs to this segment."""
         joint = item.lead.joint
         if joint == "arrow" or (joint == "=" and self.operation):
+            if self.arrow and self.taken:
+                self.way.append(self.items)
             self.taken = self.taken if self.arrow else self.items
             self.items = [item]
             self.arrow, self.operation, self.alternatives = True, False, False
@@ -247,6 +252,11 @@ class _Open:
             known = AlsoKnown(known, listed if strength(tuple(listed), known) >= 0.5 else ())
         if all(_is_shape(replace(item, tail=""), segment, known, described) for item in self.taken):
             segment = replace(segment, taken=tuple(item.bracket for item in self.taken))
+        way = [items[0] for items in self.way if len(items) == 1]
+        if len(way) == len(self.way) and all(
+            _is_shape(replace(item, tail=""), segment, known, described) for item in way
+        ):
+            segment = replace(segment, way=tuple(item.bracket for item in way))
         return [segment] if all(_is_shape(item, segment, known, described) for item in self.items) else []
 
 

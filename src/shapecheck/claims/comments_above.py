@@ -128,9 +128,9 @@ class CommentsAbove:
             target = self._anchors.statement(statement)
             if target is not None:
                 yield target
-        yield from self._bound_again(line, first.name)
+        yield from self.bound_again(line, first.name)
 
-    def _bound_again(self, line: CommentLine, name: str) -> Iterator[CommentTarget]:
+    def bound_again(self, line: CommentLine, name: str) -> Iterator[CommentTarget]:
         """The values that the statements below a heading comment give to a variable, after the first of them."""
         for statement in self._paragraph(line):
             if not self.is_trailed(statement) and self._tables.assigns(statement, name):
@@ -142,5 +142,5 @@ class CommentsAbove:
         if not target.places or target.places[0].kind in ("field", "param"):
             return target
         read = {place.position for place in target.places}
-        later = (t for t in self._bound_again(line, target.name) if position_of(t.statement.node) not in read)
+        later = (t for t in self.bound_again(line, target.name) if position_of(t.statement.node) not in read)
         return replace(target, places=tuple(dict.fromkeys((*target.places, *(p for t in later for p in t.places)))))

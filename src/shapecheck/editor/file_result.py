@@ -11,6 +11,7 @@ from shapecheck.editor.line_places import LinePlace, line_places
 from shapecheck.editor.positions import MovedLines
 from shapecheck.model import Evaluation, Finding, JudgedClaim, Module, Value, arrays_in
 from shapecheck.verdicts.judged_claims import format_shapes, judged_claims
+from shapecheck.verdicts.whole_sizes import whole_sizes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,13 +91,14 @@ def _values(module: Module, text: bytes, runs: Sequence[Sequence[Evaluation]]) -
     places = line_places(module, text)
     found: dict[int, dict[tuple[int, str], ShownValue]] = {}
     for evaluation in sorted((each for run in runs for each in run), key=_trust):
+        size = whole_sizes(evaluation)
         for site, value, stage, complete in _observations(evaluation, module.path):
             place = places.get(site)
             if place is None or not any(arrays_in(value)):
                 continue
             shown = ShownValue(
                 place=place,
-                shapes=format_shapes(value),
+                shapes=format_shapes(value, size),
                 function=module.scopes[module.sites[site].scope].qualname,
                 stage=stage,
                 whole=complete and evaluation.mode == "symbolic" and evaluation.status == "ok",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from shapecheck.model import (
     ArrayValue,
@@ -21,6 +21,7 @@ from shapecheck.verdicts.evaluation_results import ClaimKey
 from shapecheck.verdicts.judge import ClaimInCall, Contradiction, Verdicts
 from shapecheck.verdicts.messages import mismatch_finding
 from shapecheck.verdicts.unreached import Reasons
+from shapecheck.verdicts.whole_sizes import whole_sizes
 
 _MOST_PARTS = 4  # of a pytree that are written out
 
@@ -76,30 +77,31 @@ def _judged_claim(
 
 def _of_mismatch(module: Module, claim: Claim, false: Contradiction) -> tuple[str, tuple[NameBinding, ...], str]:
     finding = mismatch_finding(module, claim, false)
-    bound = tuple(NameBinding(b.name, b.size, b.source, b.line) for b in false.mismatch.bound)
+    size = whole_sizes(false.evaluation)
+    bound = tuple(NameBinding(b.name, size(b.size), b.source, b.line) for b in false.mismatch.bound)
     return finding.observed, bound, finding.message
 
 
 def _of_good(claim: Claim, shown: ClaimInCall) -> tuple[str, tuple[NameBinding, ...]]:
     """The value at a claim that holds, and what its names are bound to."""
-    reader = shown.reader
+    reader, size = shown.reader, whole_sizes(shown.evaluation)
     names: tuple[NamedSize, ...] = ()
     observed = ""
     for site in claim.sites:
         if reader.seen.get(site):
             first = reader.seen[site][0]
-            names, observed = first.names, format_shapes(first.value)
+            names, observed = first.names, format_shapes(first.value, size)
             break
     bound = reader.bound_sizes(parse_spec(claim.spec), names)
-    return observed, tuple(NameBinding(b.name, b.size, b.source, b.line) for b in bound)
+    return observed, tuple(NameBinding(b.name, size(b.size), b.source, b.line) for b in bound)
 
 
-def format_shapes(value: Value) -> str:
-    """An observed value in short: `float32[batch, 48]`, `tuple(float32[seq], int)`."""
+def format_shapes(value: Value, size: Callable[[str], str] = str) -> str:
+    """An observed value in short, with sizes as `size` shows them: `float32[batch, 48]`, `tuple(float32[seq], int)`."""
     if isinstance(value, ArrayValue):
-        return f"{value.dtype}[{', '.join(value.shape)}]"
+        return f"{value.dtype}[{', '.join(map(size, value.shape))}]"
     if isinstance(value, TreeValue):
-        parts = [format_shapes(child) for child in value.children[:_MOST_PARTS]]
+        parts = [format_shapes(child, size) for child in value.children[:_MOST_PARTS]]
         parts += ["..."] if len(value.children) > _MOST_PARTS else []
         return f"{value.type}({', '.join(parts)})"
     return value.number or value.type

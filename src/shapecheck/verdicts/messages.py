@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from shapecheck.model import (
     SNIPPET,
@@ -24,6 +24,7 @@ from shapecheck.shapes import SpecError, parse_dim, parse_spec
 from shapecheck.verdicts.claim_outcome import BoundSize, Mismatch
 from shapecheck.verdicts.evidence import annotation_beside
 from shapecheck.verdicts.judge import Contradiction
+from shapecheck.verdicts.whole_sizes import whole_sizes
 
 _CODES = {"param": "SC202", "return": "SC203", "value": "SC204", "name": "SC204", "field": "SC205", "yielded": "SC203"}
 
@@ -43,7 +44,7 @@ def mismatch_finding(module: Module, claim: Claim, false: Contradiction) -> Find
     """The finding of a claim that evaluation contradicts."""
     mismatch, evaluation = false.mismatch, false.evaluation
     code = _code(module, claim, mismatch)
-    observed = _observed_text(claim, mismatch, evaluation)
+    observed, shown = _observed_text(claim, mismatch, evaluation), whole_sizes(evaluation)
     rule = RULES[code]
     message = rule.message.format(
         notation=claim.notation,
@@ -65,7 +66,7 @@ def mismatch_finding(module: Module, claim: Claim, false: Contradiction) -> Find
         details=tuple(_details(module, mismatch, evaluation)),
         claimed=mismatch.wanted or claim.text,
         observed=observed,
-        bindings=tuple((b.name, b.size) for b in mismatch.bound),
+        bindings=tuple((b.name, shown(b.size)) for b in mismatch.bound),
         stage=mismatch.call.stage,
     )
 
@@ -159,10 +160,11 @@ def _observed_text(claim: Claim, mismatch: Mismatch, evaluation: Evaluation) -> 
     names = {**{size: name for name, size in evaluation.sizes}, **names}
     names = {size: name for size, name in names.items() if size not in _SAID_BY_NONE}
     own = {(b.name, b.size) for b in mismatch.bound}
+    shown = whole_sizes(evaluation)
     dims = []
     claimed = itertools.chain(map(str, parse_spec(claim.spec).dims), itertools.repeat(""))
     for size, name in zip(value.shape, claimed, strict=False):  # of several names for a size, the one that stands there
-        dims.append(_dim(size, {**names, size: name} if (name, size) in own else names))
+        dims.append(_dim(shown(size), {**names, size: name} if (name, size) in own else names))
     return f"({dims[0]},)" if len(dims) == 1 else f"({', '.join(dims)})"
 
 
@@ -202,7 +204,7 @@ def _structure(value: Value) -> str:
 
 def _details(module: Module, mismatch: Mismatch, evaluation: Evaluation) -> list[str]:
     details = []
-    bindings = "; ".join(_bindings(mismatch.bound, mismatch.call.path))
+    bindings = "; ".join(_bindings(mismatch.bound, mismatch.call.path, whole_sizes(evaluation)))
     if bindings:
         details.append(f"with {bindings}")
     if evaluation.mode == "sized" and evaluation.sizes:
@@ -253,13 +255,14 @@ def _integers_text(evaluation: Evaluation, failure: Failure) -> str:
     return f"where {', '.join(every[:_MOST_INTEGERS])}" if every else ""
 
 
-def _bindings(bound: Sequence[BoundSize], path: str) -> list[str]:
+def _bindings(bound: Sequence[BoundSize], path: str, shown: Callable[[str], str]) -> list[str]:
     """`batch, seq from q: Float[Array, "batch seq d"] (attn.py:33)`, `heads=4 (self.heads)`."""
     by_source: dict[tuple[str, int | None], list[str]] = {}
     for b in bound:
         source = b.source if b.source != b.name else "an integer of that name"
-        is_symbol = b.size == b.name or _NAMELESS.fullmatch(b.size) is not None
-        by_source.setdefault((source, b.line), []).append(b.name if is_symbol else f"{b.name}={b.size}")
+        size = shown(b.size)
+        is_symbol = size == b.name or _NAMELESS.fullmatch(size) is not None
+        by_source.setdefault((source, b.line), []).append(b.name if is_symbol else f"{b.name}={size}")
     return [
         f"{', '.join(names)} from {source} ({path}:{line})" if line is not None else f"{', '.join(names)} ({source})"
         for (source, line), names in by_source.items()
