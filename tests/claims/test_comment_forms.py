@@ -302,3 +302,9 @@ def f(x, w):
 """
     assert "[n k]: value x @ w" in described(source)
     assert "[n k]: value x @ w" not in described(source.replace("y = y.sum", "z = y.sum"))
+
+
+def test_a_comment_that_says_what_unpacked_sizes_are_is_none_of_a_shape(described: Describe) -> None:
+    source = "def f(x):\n    n, dim0, dim1 = x.shape  # {text}\n    return g(x)\n"
+    assert described(source.format(text="dim0=height, dim1=width")) == []
+    assert described(source.format(text="(n, height, width)")) != []

@@ -758,3 +758,50 @@ def test_each_of_several_results_has_alternatives_of_its_own(read) -> None:
     ]
     assert len(groups - {None}) == 2
     assert {claim.target for claim in claims if claim.or_number} == {"r"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Symmetric pair coupling array of shape (n, n, 3).", ["n n 3"]),
+        ("A pair of arrays of shape (n, n).", ["n n"]),
+        ("Barrier function evaluation, shape (n, 7)", ["n 7"]),
+        ("A function of an array of shape (n, 7)", []),
+        ("Values in [0, 1) or (1, 2], shape (n, m)", ["n m"]),
+        ("Shape (n,) for one data set or (b, n) for many.", ["n", "b n"]),
+        ("Shape (n,) for one data set or a number for many.", []),
+    ],
+)
+def test_what_stands_before_or_behind_the_shape_of_a_result(read, text, expected) -> None:
+    claims = read(f'def f(x):\n    """Make.\n\n    Returns:\n        {text}\n    """\n    return g(x)\n').claims
+    assert [claim.spec for claim in claims] == expected
+
+
+def test_the_words_of_one_result_are_not_about_another(read) -> None:
+    source = """
+def prepare(grid):
+    '''Prepare.
+
+    Returns:
+        flat: Flattened batched array, shape (h*w, n)
+        width: The size of a row
+        is_batched: Whether the input was batched before
+    '''
+    flat = grid.reshape(h * w, n)
+    return flat, w, True
+"""
+    assert [(c.select, c.spec, c.sure) for c in read(source).claims] == [((0,), "h*w n", True)]
+
+
+def test_a_line_for_one_value_of_an_argument_is_about_calls_with_it(read) -> None:
+    source = """
+def solve(kernel, mode="real"):
+    '''Solve.
+
+    mode="complex": kernel is (m, m, 2, 2) blocks
+    {also}
+    '''
+    return g(kernel)
+"""
+    assert read(source.format(also="")).claims == ()
+    assert [c.spec for c in read(source.format(also="kernel is (m, m) blocks")).claims] == ["m m"]

@@ -230,6 +230,8 @@ COMMENTS = [
     ("bs, <spatial dims>, c", "bs *spatial_dims c"),
     ("bs, <non-spatial dims>, c", "bs *non_spatial_dims c"),
     ("heads, len | 1", "heads _"),
+    ("batch/1, len, 1", "_ len 1"),
+    ("1/batch, len", "_ len"),
     ("(B*T), (D)", "B*T D"),
     ("β, n_α", "β n_α"),
     ("ceil(h/2), floor(w / 2)", "ceil(h/2) floor(w/2)"),

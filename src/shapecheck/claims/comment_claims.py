@@ -35,6 +35,7 @@ _LONG_NAME = re.compile(r"(?<![\w.])[a-z][a-z0-9]*_\w+")  # no word of a sentenc
 _VARIABLE_HEADING = re.compile(r"#+\s*+`?[a-z_]\w*+`?\s*+:")
 _WHAT_TAKES_IT = re.compile(r"\b(?:because|since|as)\s.*\b(?:expects?|needs?|wants?|takes?|requires?)\b", re.IGNORECASE)
 _OF_EXPRESSION = re.compile(r"\([^()]*\w\s*[-+*/@]\s*\w[^()]*\)\s*:\s*$")
+_EQUATED = re.compile(r"([^\W\d]\w*)\s*=(?!=)")
 _POINTS_UP = re.compile(r"#+\s*+\^")
 
 
@@ -160,6 +161,8 @@ class CommentClaimReader:
                 continue
             if _is_bare_list(segment) and self.labels.may_be_code(segment, placed):
                 continue  # `# a, r` names the arrays that were joined
+            if _reads_shape(placed) and not _bound_names(placed).isdisjoint(_EQUATED.findall(segment.shapes[0].text)):
+                continue  # `n, dim0, dim1 = x.shape  # dim0=height, dim1=width` says what these sizes are
             if line.continued and alone and segment.tail.strip(" .,;:"):
                 segment = replace(segment, prose=_SHORT + 1)
             direct = direct or not (segment.prose or segment.labels)
@@ -483,9 +486,12 @@ class CommentClaimReader:
 
 def _lists_variables(segment: Segment, placed: PlacedStatement) -> bool:
     """Whether a list without brackets above a statement names what the next ones bind: `N, CA, C` above `N = x[0]`."""
+    return _is_bare_list(segment) and not _bound_names(placed).isdisjoint(segment.shapes[0].spec.names())
+
+
+def _bound_names(placed: PlacedStatement) -> set[str]:
     targets = placed.node.targets if isinstance(placed.node, ast.Assign) else ()
-    bound = {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
-    return _is_bare_list(segment) and not bound.isdisjoint(segment.shapes[0].spec.names())
+    return {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
 
 
 def _is_bare_list(segment: Segment) -> bool:

@@ -31,7 +31,7 @@ _OR_OF_SHAPE = re.compile(
 )
 # A sequence of features is an array, as a set of points is; one of arrays is none, nor one each of which has a shape.
 _CONTAINER = re.compile(
-    r"\b(?:lists?|tuples?|dict\w*|pytrees?|pairs?|(?:trees?|iterables?|mappings?)\s+of"
+    r"\b(?:lists?|tuples?|dict\w*|pytrees?|pairs?(?!\s+(?:[a-z]+\s+)?(?:array|matrix|tensor)\b)|(?:trees?|iterables?|mappings?)\s+of"
     r"(?!\s+(?:the\s+)?(?:shape|size|length|dim|dimension|rank|type|dtype)s?\b)"
     r"|(?:sequences?|collections?|sets?)\s+of\s+(?:(?:[\w-]+\s+){0,3}(?:arrays|tensors|ndarrays|matrices|vectors)"
     r"|(?s:.*)\beach))\b",
@@ -78,12 +78,15 @@ _RESPECTIVELY = re.compile(r"\brespectively\b")
 _OR_NONE = re.compile(
     r"^[\s`]*(?:(?:[\w.]+\s+)?(?:nd)?(?:array|tensor|matrix|vector)\s+)?(?:\(?optional\)?|or\s+`*None`*)", re.IGNORECASE
 )
-# "None or an array of", "Flattened tokens of": what it is when it is given.
+# "None or an array of", "out: Flattened batched tokens of": what it is when it is given.
 _AS_GIVEN = re.compile(
-    r"^(?:\s*\([^()\n]*\)\s*:)?[\s`:]*(?:None`*\s+or\s|(?:(?:the|an?)\s+)?(?:flattened|reshaped|transformed|batched|initiali[sz]ed)\s+"
+    r"^(?:\s*[`*]*\w*[`*]*\s*(?:\([^()\n]*\)\s*)?:)?[\s`:]*(?:None`*\s+or\s"
+    r"|(?:(?:the|an?)\s+)?(?:(?:flattened|reshaped|transformed|batched|initiali[sz]ed)\s+)+"
     r"(?!(?:to|into|by|from|before|after|as|in|for|with|over|and|or|at|if|when)\b))",
     re.IGNORECASE,
 )
+# "points in [-pi, pi) or [0, 2*pi)": values, and no case of two.
+_INTERVAL = re.compile(r"(?:\bor\s+)?(?:\[[^\[\](),]+,[^\[\](),]+\)|\([^\[\](),]+,[^\[\](),]+\])")
 _LEFT_OUT = re.compile(r"\bor\s+`*None\b`*")  # "ndarray or None", and its shape on the next line
 # "Labels of shape [b, m]. If `one_hot`, it is [b, m, c]", or "then [b, m, c]": what else it may be.
 _THEN_IT_IS = re.compile(
@@ -92,7 +95,9 @@ _THEN_IT_IS = re.compile(
     re.IGNORECASE,
 )
 # "[n+1] for closed ends, [n] for open ones": either.
-_IN_ONE_CASE = re.compile(r"[`'\"]*\s+(?:for|with|in|under)\s+[^,;.:()\[\]]*,\s*(?:and\s+|or\s+)?[`'\"]*$")
+_IN_ONE_CASE = re.compile(
+    r"[`'\"]*\s+(?:for|with|in|under)\s+[^,;.:()\[\]]*(?:,\s*(?:and\s+|or\s+)?|\s(?:and|or)\s+)[`'\"]*$"
+)
 _IN_THE_OTHER = re.compile(r"[`'\"]*\s+(for|with|in|under)\b")
 _CAN_BE = re.compile(r"\b(?:can|may|could|must|should)\s+be(?:\s+(?:either|one\s+of|any\s+of))?\s*:", re.IGNORECASE)
 _BULLET = re.compile(r"\n[ \t]*[-*+•][ \t]+")
@@ -212,6 +217,8 @@ def _read_segments(
         every = _one_of_each_entry(text, marked, [each for each in others if each not in marked])
         if is_return and (in_order := _in_order(text, every, (), elements, count)):
             return [replace(each, unmarked=False) for each in in_order]
+        if cases := list(_cases(text, segments, is_return=is_return)):
+            return cases
         plain = [marked[0], *(each for each in marked[1:] if not _is_under_condition(text, each.shapes[0]))]
         found = list(_of_segments(text, plain, elements, is_return=is_return))
         if len(found) == 1:
@@ -286,6 +293,18 @@ def _in_other_cases(text: str, first: DescribedShape, segments: Sequence[Segment
             return
         yield replace(first, bracket=bracket)
         before = bracket.end
+
+
+def _cases(text: str, segments: Sequence[Segment], *, is_return: bool) -> Iterator[DescribedShape]:
+    """What is said of each of several cases, if nothing else is: "shape (n,) for one, or (batch, n) for many"."""
+    first, *others = segments
+    end = first.shapes[-1].end
+    if not others or not is_marked(first):
+        return
+    found = list(shapes_of_value(text[:end], [first], "", (), is_return=is_return))
+    cases = list(_in_other_cases(text, found[0], segments)) if len(found) == 1 and not found[0].leaves else []
+    if len(cases) == len(others):
+        yield from (*found, *cases)
 
 
 def _without_legends(text: str, segments: Sequence[Segment]) -> str:
@@ -526,7 +545,10 @@ def shapes_of_value(
             return
     sentence_start, sentence_end = sentence_at(text, segments[0].shapes[0].start)
     before = _LEFT_OUT.sub("", _AS_GIVEN.sub("", text[sentence_start : segments[0].shapes[0].start]))
-    after = text[segments[-1].shapes[-1].end : max(sentence_end, segments[-1].shapes[-1].end)]
+    before = _INTERVAL.sub("", before)
+    end = segments[-1].shapes[-1].end
+    next_entry = _ENTRY_LINE.search(text, end)
+    after = text[end : max(min(sentence_end, next_entry.start() if next_entry is not None else sentence_end), end)]
     after = _OR_NONE.sub("", after)  # it may be left out
     alternatives = len(segments) > 1 or segments[0].alternatives
     listed = [bracket.spec.dims for segment in segments for bracket in segment.shapes]

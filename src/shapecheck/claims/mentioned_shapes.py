@@ -64,6 +64,10 @@ _IN_A_MODE = re.compile(
     r"(?:calls?|modes?|stages?|phases?|former|latter|training|inference|decoding|initiali[sz]ation|settings?)\b",
     re.IGNORECASE,
 )
+# 'mode="complex": `ntk` is (m, m, 2, 2)': with another value it may be something else.
+_IN_A_CASE = re.compile(
+    r"""(?:^|\n)[ \t]*(?:[-*+]\s+)?[`*]*\w+[`*]*\s*==?\s*[`*]*(?:"[^"\n]*"|'[^'\n]*'|[\w.-]+)[`*]*\s*:[^:\n]*$"""
+)
 
 
 def _is_value_of(text: str, bracket: str) -> bool:
@@ -80,7 +84,7 @@ def named_shapes(text: str, names: Container[str], known: Container[str]) -> Ite
     every = read_comment(text, known, described=True)
     named: set[str] = set()
     for segment in every:
-        if _IN_A_MODE.match(_last_sentence(text[: segment.shapes[0].start])):
+        if _is_of_some_calls(text[: segment.shapes[0].start]):
             continue
         if not is_marked(segment) and _is_value_of(text, segment.shapes[0].text):
             continue
@@ -106,7 +110,7 @@ def named_shapes(text: str, names: Container[str], known: Container[str]) -> Ite
     for segment in segments:
         lead = text[: marker_start(text, segment)]
         sentence = _last_sentence(lead)
-        if _IN_A_MODE.match(sentence):
+        if _is_of_some_calls(lead):
             continue
         subject = None if _ENSURES.match(sentence) else _SUBJECT.search(lead)
         subject = subject or _object(lead, sentence)
@@ -160,6 +164,11 @@ def shape_of_summary(text: str, names: Container[str], known: Container[str]) ->
     if last is not None and last.group(1) in names and not QUOTED.search(before):
         return None  # "The norms of the rows of x, (n, d)"
     return DescribedShape(bracket, sure=False, leaves=False, unmarked=True)  # or an argument's: "Pool features, (n, d)"
+
+
+def _is_of_some_calls(before: str) -> bool:
+    """Whether what leads to a shape says that it is about calls of one kind."""
+    return _IN_A_MODE.match(_last_sentence(before)) is not None or _IN_A_CASE.search(before) is not None
 
 
 def _last_sentence(text: str) -> str:

@@ -72,6 +72,8 @@ def _dim(piece: Tokens) -> Dim:
         return _starred_dim(piece[1:])
     if "|" in texts:
         return _alternatives(piece)
+    if len(texts) == 3 and texts[1] == "/" and "1" in texts and any(map(_is_word, piece)):
+        return AnyDim()  # `batch/1` is the one or the other: nobody divides by 1
     if "=" in texts:
         return _labelled_dim(piece)
     if len(piece) == 2 and _is_word(piece[0]) and _is_word(piece[1]) and piece[1].spaced:

@@ -257,6 +257,7 @@ class FurtherRuns:
     def as_counted(self, first: TrialOutcome) -> Iterator[TrialOutcome]:
         """The runs where what a dim counts is as many as the model counts: `num_states` of its `num_agents`.
 
+        So may an axis of one letter be as long as an argument says that there are nodes: `max_nodes` of arrays `"D"`.
         What is false because both were made up apart is no claim's fault.
         """
         call, signature = first.bound_call, self._call_spec.signature
@@ -266,7 +267,10 @@ class FurtherRuns:
         free = [name for name, _ in call.chosen if name not in ties]
         of_model = {name.rpartition(".")[2]: size for name, size in call.integers.items() if name not in call.arguments}
         counts = {name: size for name, size in of_model.items() if is_count(name)}
-        pairs = ((n, str(counts[i])) for n, i in itertools.product(free, counts) if signature.may_count_as(n, i))
+        pairs = [(n, str(counts[i])) for n, i in itertools.product(free, counts) if signature.may_count_as(n, i)]
+        of_call = [name for name in call.arguments if signature.counts_nothing_said(name)]
+        letters = [name for name in free if len(name) == 1]
+        pairs += [(n, str(call.integers[i])) for n, i in itertools.product(letters, of_call)]
         for tie in itertools.islice(dict.fromkeys(pairs), _MOST_COUNTS):
             if self._attempts.is_exhausted():
                 return

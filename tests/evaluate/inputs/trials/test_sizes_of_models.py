@@ -68,6 +68,17 @@ class Loss(eqx.Module):
     def __call__(self, logits: Float[Array, "b t num_classes"], targets: Int[Array, "b t"]) -> Float[Array, "b t"]:
         return (jax.nn.one_hot(targets, self._vocab_size) * jax.nn.log_softmax(logits)).sum(-1)
 """,
+    # An argument may say how long an axis of one letter is, if no claim has a name for what it counts.
+    "bounds.py": """
+def moved(donor: Int[Array, "D"], root: int, max_nodes: int) -> tuple[Int[Array, "D"], Int[Array, "2 D"]]:
+    return donor.at[root].set(0), jnp.full((2, max_nodes), -1)
+
+def taken(donor: Int[Array, "D"], top: int) -> Int[Array, "D"]: ~SC203
+    return donor[:top]
+
+def said(nodes: Int[Array, "N"], donor: Int[Array, "D"], max_nodes: int) -> Int[Array, "2 D"]: ~SC203
+    return jnp.full((2, max_nodes), -1)
+""",
     "open_axes.py": """
 class Step(eqx.Module):
     factor: Complex[Array, "E ... (N//2)+1"]

@@ -14,6 +14,24 @@ from jaxtyping import Array, Float, PRNGKeyArray
 """
 
 CASES = {
+    # fields of a record may have axes in front; who takes one record beside a plain array means none
+    "records.py": """
+class Chain(eqx.Module):
+    \"\"\"A chain.
+
+    Attributes:
+        transition: probabilities of shape (..., s, s)
+        ends: of shape (..., s)
+    \"\"\"
+    transition: Array
+    ends: Array
+
+def step(chain: Chain, mass: Float[Array, "s"]) -> Float[Array, "s"]:
+    return jnp.einsum("ij,i,i->j", chain.transition, mass, 1 - chain.ends)
+
+def wrong(chain: Chain, mass: Float[Array, "s"]) -> Float[Array, "s s"]: ~SC203
+    return jnp.einsum("ij,i,i->j", chain.transition, mass, 1 - chain.ends)
+""",
     # what goes on in pairs goes on in pairs: no one axis more, and no two that differ
     "pairs.py": """
 def turned(x: Array):

@@ -18,6 +18,7 @@ _SHORTEST_PREFIX = 3  # `seq` of `sequence`; shorter ones begin too many words
 # One-letter names that nearly always mean one word.
 _NUMBERS = (("n",), ("num",), ("number",))
 _HOW_MANY = _word_set("n num number nb no")
+_LIMITS = _word_set("max total")
 _LETTERS = {"b": "ba", "t": "ti", "c": "ch"}
 
 _SEQUENCE = _word_set(
@@ -54,10 +55,14 @@ def is_extent(name: str) -> bool:
     return any(word in EXTENTS for word in words(name))
 
 
-def is_count(name: str) -> bool:
-    """Whether a name says in two words how many there are of something that is none of a model: `num_states`."""
+def is_count(name: str, *, or_bound: bool = False) -> bool:
+    """Whether a name says in two words how many there are of something that is none of a model: `num_states`.
+
+    Also, with `or_bound`, how many there may be: `max_nodes`.
+    """
     counted, *rest = words(name) or ("",)
-    return counted in _HOW_MANY and bool(rest) and not is_of_models(name)
+    counts = counted in _HOW_MANY or (or_bound and counted in _LIMITS)
+    return counts and bool(rest) and not is_of_models(name)
 
 
 def counts_examples(name: str) -> bool:

@@ -353,7 +353,8 @@ class SizeAssignment:
                     self.computed[dims[-1]] = dim
         self.has_inner_arrays |= self._depth > 0
         inside = self._inner.keys() | self._tied_inside
-        if any(name in inside or f"{name}0" in inside for name in parsed.names()):
+        leaves_open = self._depth > 0 and any(isinstance(dim, AnyDims) for dim in parsed.dims)
+        if leaves_open or any(name in inside or f"{name}0" in inside for name in parsed.names()):
             self.inner_specs.append(spec)
         if dtype in ("Key", "PRNGKeyArray"):
             return jax.ShapeDtypeStruct(tuple(dims), self.key(typed=True).dtype)

@@ -222,6 +222,11 @@ class CallSignature:
             return is_count(name) or (is_extent(name) and self._is_of_records_alone(name))
         return not (_FEATURES.isdisjoint(words(name)) or _FEATURES.isdisjoint(words(integer)))
 
+    def counts_nothing_said(self, integer: str) -> bool:
+        """Whether an integer counts, or bounds, what no claim has a name for: `max_nodes` beside `"D"`."""
+        used = {name for names in self._all() for name in names}
+        return is_count(integer, or_bound=True) and not any(are_namesakes(name, integer) for name in used)
+
     def _is_of_records_alone(self, name: str) -> bool:
         own = {n for array in self.arrays if not array.inside for n in parse_spec(array.spec).names()}
         own |= {n for names in self.claims for n in names}
