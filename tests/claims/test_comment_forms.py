@@ -308,3 +308,10 @@ def test_a_comment_that_says_what_unpacked_sizes_are_is_none_of_a_shape(describe
     source = "def f(x):\n    n, dim0, dim1 = x.shape  # {text}\n    return g(x)\n"
     assert described(source.format(text="dim0=height, dim1=width")) == []
     assert described(source.format(text="(n, height, width)")) != []
+
+
+def test_an_arrow_to_another_name_at_the_head_of_a_function_leads_to_its_result(described: Describe) -> None:
+    source = "def f(x):\n    # x: (n, d) -> {name}(n, k)\n    x = g(x)\n    return h(x)\n"
+    assert described(source.format(name="logits "))[-1].endswith(" | return")
+    assert not described(source.format(name="x "))[-1].endswith(" | return")
+    assert not described(source.format(name=""))[-1].endswith(" | return")

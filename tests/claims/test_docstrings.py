@@ -805,3 +805,73 @@ def solve(kernel, mode="real"):
 """
     assert read(source.format(also="")).claims == ()
     assert [c.spec for c in read(source.format(also="kernel is (m, m) blocks")).claims] == ["m m"]
+
+
+ONE_CASE = """
+def f(x, vars):
+    '''Make.
+
+    {text}
+    '''
+    return g(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("When all lists are empty, returns shape (n, 0).", []),
+        ("Pads the lists, returns shape (n, m).", ["the returned value: n m"]),
+        ("Return the frequencies and counts for `x (n, m)`.", ["x: n m"]),
+        ("Returns the counts (n, m) of all.", ["the returned value: n m"]),
+    ],
+)
+def test_a_sentence_tells_of_the_result_in_all_cases(read, text, expected) -> None:
+    assert [f"{c.target}: {c.spec}" for c in read(ONE_CASE.format(text=text)).claims] == expected
+
+
+@pytest.mark.parametrize(("tail", "count"), [("", 1), (", radians", 1), (", if there are any pixels at all", 0)])
+def test_a_summary_ends_with_the_shape_of_the_result(read, tail: str, count: int) -> None:
+    source = f'def f(x):\n    """Offset of each pixel. Shape (n, 5){tail}."""\n    return g(x)\n'
+    assert [claim.spec for claim in read(source).claims] == ["n 5"] * count
+
+
+def test_what_a_parameter_becomes_is_none_of_its_own_shapes(read) -> None:
+    text = "Args:\n        vars: The variances, of length d; the output shape will be (d, d)."
+    assert read(ONE_CASE.format(text=text)).claims == ()
+    text = "Args:\n        vars: The variances, of shape (d,), or a scalar offset."
+    (claim,) = read(ONE_CASE.format(text=text)).claims
+    assert (claim.spec, claim.or_number) == ("d", True)
+
+
+def test_the_annotation_tells_how_many_results_are_passed_on(read) -> None:
+    source = """
+def f(x) -> tuple[Array, Array | None]:
+    '''Make.
+
+    Returns:
+        y: rows (n, d)
+        last: the last row (d,)
+    '''
+    if x.shape[0] > 3:
+        return short(x)
+    return x * 2, None
+"""
+    assert [(c.select, c.spec) for c in read(source).claims] == [((0,), "n d"), ((1,), "d")]
+    assert [c.select for c in read(source.replace("return short(x)", "return x")).claims] != [(0,), (1,)]
+
+
+def test_items_of_a_tuple_have_names_of_several_words(read) -> None:
+    source = """
+def f(x):
+    '''Make.
+
+    Returns:
+        Tuple containing:
+        - random key: a new one
+        - images: array of shape (n, h, w)
+        - labels: array of shape (n,)
+    '''
+    return a, b, c
+"""
+    assert [(c.select, c.spec) for c in read(source).claims] == [((1,), "n h w"), ((2,), "n")]

@@ -29,6 +29,8 @@ _RESHAPING = re.compile(
 )
 # "Select the operators based on indices: shape (n, d)" tells of what is selected.
 _USES = r"\b(?:based\s+on|according\s+to|using|via|from|by)\s+(?:the\s+)?[`'\"]*{label}[`'\"]*\s*:"
+# "Displacement from rows to columns: (n, m, 3)" ends a sentence that tells of something else.
+_UP_TO = r"\b(?:between|from)\b.*\b(?:to|and)\s+(?:the\s+|all\s+|each\s+|every\s+)?[`'\"]*{label}[`'\"]*\s*:"
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -58,6 +60,8 @@ class CommentLabels:
         if any(re.search(rf"""(['"]){re.escape(label)}\1\s*:""", comment.text) for label in segment.labels):
             return None  # `'k': (b, t)` is an entry, and no variable
         if re.search(_USES.format(label=re.escape(segment.labels[-1])), comment.text, re.IGNORECASE):
+            return None
+        if segment.prose and re.search(_UP_TO.format(label=re.escape(segment.labels[-1])), comment.text):
             return None
         found = [self._variable(comment, label, segment, placed, targets) for label in segment.labels]
         visible = [target for target in found if target is not None]

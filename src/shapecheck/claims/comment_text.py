@@ -45,12 +45,14 @@ class Segment:
     follows the last bracket. Before an arrow stand the shapes `taken`. Numbers behind a label `may_be_values`: those of
     `image: (784,)` are a shape if an array is called so, those of `stride: (2, 2)` are none. What is `assigned` may be
     code: `x = (b, t)`. Shapes with nothing but blanks between them, `spaced`, may be operands. What stands between two
-    arrows are shapes on the `way` to the last: `(b, t, d) -> (b, t, h, k) -> (b, h, t, k)`.
+    arrows are shapes on the `way` to the last: `(b, t, d) -> (b, t, h, k) -> (b, h, t, k)`. That it `becomes` is what
+    the last arrow leads to, if it has a name of its own: `x: (b, t) -> logits (b, k)`.
     """
 
     shapes: tuple[Bracket, ...]
     taken: tuple[Bracket, ...] = ()
     way: tuple[Bracket, ...] = ()
+    becomes: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     marked: bool = False
     colon: bool = False
@@ -221,6 +223,7 @@ class _Open:
             colon=self.lead.colon,
             prose=self.lead.prose,
             arrow=self.arrow,
+            becomes=self.items[0].lead.labels if self.arrow and self.taken else (),
             generic=self.lead.generic,
             inputs=self.lead.inputs and not self.arrow,
             each=self.lead.each,
@@ -303,7 +306,8 @@ def _is_shape(item: _BracketItem, segment: Segment, known: Container[str], descr
     if not spec.names():
         if any(not isinstance(dim, FixedDim) for dim in spec.dims):
             return alone or segment.arrow or spec.dims[0] == AnyDims()
-        return (bracket.is_list and (described or (alone and not segment.tail.strip(" .,;")))) or segment.arrow
+        ends = not segment.tail.strip(" .,;") or (bracket.trailing_comma and len(spec.dims) == 1)
+        return (bracket.is_list and (described or (alone and ends))) or segment.arrow  # `(3,) corner of the box`
     if _is_lone_word(bracket):
         if not all(name in known or is_dim_word(name) or (described and _is_long_dim(name)) for name in spec.names()):
             return False

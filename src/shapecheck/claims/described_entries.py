@@ -25,7 +25,7 @@ _PLAIN = r"(?P<plain>[A-Za-z_]\w*)"
 # What stands between the key and its shape: `"pos": float array of shape `, `"pos" (`Float[n, 3]`)`, `'pos'] : Array,`.
 _BETWEEN = rf"\]?[ \t]*[:=]?[ \t]*\(?(?P<kind>(?:{_KIND},?[ \t]+){{0,5}})[:=]?[ \t]*`*$"
 # An item of a list, one on each line: `- C: a shape (n, d) array`, `* 'mask': which are left, shape [n]`.
-_ITEM = re.compile(r"\n[ \t]*[-*+][ \t]+[`'\"]*(?P<key>[A-Za-z_]\w*)[`'\"]*[ \t]*:")
+_ITEM = re.compile(r"\n[ \t]*[-*+][ \t]+[`'\"]*(?P<key>[A-Za-z_]\w*(?: \w+){0,2})[`'\"]*[ \t]*:")
 _IS_TUPLE = re.compile(r"\b(?:\w*tuples?|pairs?|triples?)\b", re.IGNORECASE)
 _QUOTED = re.compile(rf"`*{_KEY}`*{_BETWEEN}")
 # Without quotes it stands where a list has its items.
@@ -48,7 +48,7 @@ def entry_shapes(text: str, known: Container[str]) -> Iterator[tuple[str, Descri
         return
     items = [*_ITEM.finditer(text, is_dict.end())]
     if len(items) >= _LEAST_ITEMS:
-        yield from ((key, shape) for _, key, shape in _shapes_of(items, text, known))
+        yield from ((key, shape) for _, key, shape in _shapes_of(items, text, known) if key.isidentifier())
         return
     begin, first = is_dict.start(), ""
     for bracket in find_brackets(text):

@@ -56,7 +56,8 @@ _ASIDE = re.compile(r"\w\S*\s+[`'\"]+(\w+)[`'\"]+\s*\(\s*(?:of\s+)?shapes?\W*$")
 _LIST_ITEM = re.compile(r"(?:^|\n)\s*(?:[-*+]|\d+[.)])\s")
 _NAME = re.compile(r"\w+")
 _ENTRY_LINE = re.compile(
-    r"^(?P<indent>[ \t]*)(?:[-*+]\s+|\d+[.)]\s+)?[`*'\"]*(?P<name>[A-Za-z_]\w*)[`*'\"]*\s*"
+    r"^(?P<indent>[ \t]*)(?P<bullet>[-*+]\s+|\d+[.)]\s+)?[`*'\"]*"
+    r"(?P<name>[A-Za-z_]\w*(?(bullet)(?: \w+){0,2}))[`*'\"]*\s*"
     rf"(?:\((?:[^()\n]|\([^()\n]*\))*\)\s*|(?<=\s){SHAPE_BEFORE_COLON})?(?::|[ \t]*[-–][ \t]+(?=[`'\"]*[(\[]))",
     re.MULTILINE,
 )
@@ -87,6 +88,11 @@ _AS_GIVEN = re.compile(
 )
 # "points in [-pi, pi) or [0, 2*pi)": values, and no case of two.
 _INTERVAL = re.compile(r"(?:\bor\s+)?(?:\[[^\[\](),]+,[^\[\](),]+\)|\([^\[\](),]+,[^\[\](),]+\])")
+# "length d; the output shape will be (d, d)" tells of what becomes of it.
+_OF_RESULT = re.compile(
+    r"\b(?:output|resulting|returned)\s+(?:array\s+|matrix\s+)?shape\b|\bthe\s+(?:outputs?|results?)\s+(?:will|is|are|has|have)\b",
+    re.IGNORECASE,
+)
 _LEFT_OUT = re.compile(r"\bor\s+`*None\b`*")  # "ndarray or None", and its shape on the next line
 # "Labels of shape [b, m]. If `one_hot`, it is [b, m, c]", or "then [b, m, c]": what else it may be.
 _THEN_IT_IS = re.compile(
@@ -555,6 +561,8 @@ def shapes_of_value(
     if alternatives and any(dims and all(isinstance(dim, AnyDims) for dim in dims) for dims in listed):
         return  # "of shape [...] or [..., 1]" is any
     if OF_ANOTHER_OR_CHANGED.search(before) or CONDITIONS.search(before):
+        return
+    if not is_return and _OF_RESULT.search(before):
         return
     if not alternatives and _may_be_else(after.partition(",")[0]):
         return

@@ -21,6 +21,7 @@ from shapecheck.claims.described_shapes import (
     gives_else,
     list_elements,
     read_shapes,
+    sentence_at,
 )
 from shapecheck.claims.docstring_sections import Item, Line, read_items, without_markup
 from shapecheck.claims.mentioned_shapes import named_shapes, shape_of_summary
@@ -79,8 +80,10 @@ _IS_SHAPE = re.compile(r"(?:^|_)shapes?$", re.IGNORECASE)
 _IS_OF_NAME = re.compile(r"[\s:]*(?:the\s+)?names?\s+(?:of|to|for|under|that|by)\b", re.IGNORECASE)
 _GIVES = re.compile(r"\s*(?:[Rr]eturns?|Gets?|Gives?)[\s:]\s*")
 _GIVES_THEN = re.compile(r"(?:[.;:,)]\s+(?:and\s+)?(?:Returns?|returns)|\n\s*(?:Returns?|returns))[\s:]\s*")
+_IN_CASE = re.compile(r"\s*(?:if|when|whenever|where|unless|in\s+case)\b", re.IGNORECASE)
+_FOR_NAME = re.compile(r"\b(?:for|of|from|in|over|at|with|on|to)\s+[`'\"*]*(?P<name>[A-Za-z_]\w*)[`'\"*]*\s*$")
 _LAST_IS_SHAPE = re.compile(
-    r".*\w(?<!\b[A-Z][a-z])(?<!\b[A-Z][a-z]{2})(?<![A-Z][a-z]s)\.\s+(?=(?:[Ss]hape:?\s*)?`*[(\[][^.]*[)\]]`*[.\s]*\Z)",
+    r".*\w(?<!\b[A-Z][a-z])(?<!\b[A-Z][a-z]{2})(?<![A-Z][a-z]s)\.\s+(?=(?:[Ss]hape:?\s*)?`*[(\[][^.]*[)\]]`*(?:,(?:\s[\w-]+){1,3})?[.\s]*\Z)",
     re.DOTALL,
 )
 _BEGINS_WITH_SHAPE = re.compile(r"\s*(?=`*[(\[])")
@@ -233,6 +236,8 @@ class DocstringReader:
                 yield self._claim(text, last, scope, "the returned value", place, (), None)
             return
         begin = gives.end() if gives is not None else 0
+        if _IN_CASE.match(text.text[sentence_at(text.text, begin)[0] : begin]):
+            return  # "When all lists are empty, returns shape (n, 0)"
         first = _SENTENCE_END.split(text.text[begin:], maxsplit=1)[0]
         place = SiteKey(kind="return", scope=scope)
         count = result_count(node)
@@ -253,6 +258,7 @@ class DocstringReader:
             returned=names,
             parameters=self._names(scope, node),
         )
+        shapes = [each for each in shapes if not self._is_of_parameter(scope, node, text.text[: each.bracket.start])]
         if count > 1:  # nobody says else which of the results it is
             shapes = [each for each in shapes if each.result is not None]
         if has_another_case(text.text, begin + len(first), self.readable):
@@ -261,6 +267,11 @@ class DocstringReader:
             way: tuple[Selector, ...] = () if each.result is None else (each.result,)
             select = (*way, "leaves") if each.leaves else way
             yield self._claim(text, each, scope, "the returned value", place, select, None)
+
+    def _is_of_parameter(self, scope: int, node: Function, before: str) -> bool:
+        """Whether a shape stands behind the name of what a function takes: "The frequencies for `g (n, m)`"."""
+        found = _FOR_NAME.search(before)
+        return found is not None and found["name"] in self._names(scope, node)
 
     def _names(self, scope: int, node: Function | ast.ClassDef) -> frozenset[str]:
         """The parameters of a function, or the fields of a class and the parameters of its constructor."""
@@ -350,7 +361,9 @@ class DocstringReader:
                 # "num_classes: also controls the output of shape (num_classes,)" tells of something else.
                 shapes = [each for each in shapes if name not in each.bracket.spec.names()]
             groups = self._groups_of_alternatives(shapes)
-            if place.kind == "param" and shapes and admits_number(text.text[: shapes[0].bracket.start], annotation):
+            ends = (shapes[0].bracket.start, shapes[-1].bracket.end) if shapes else (0, 0)
+            around = text.text[: ends[0]], text.text[ends[1] :]
+            if place.kind == "param" and shapes and admits_number(*around, annotation):
                 shapes = [replace(each, or_number=True) for each in shapes]
             for each, group in zip(shapes, groups, strict=True):
                 if each.result is not None:

@@ -66,7 +66,8 @@ class FunctionHeads:
             return ()
         given = {label for each in line.stated for label in each.segment.labels}
         is_single = len(line.stated) == len(segment.taken) == 1
-        is_of_statement = is_single and (not given or any(each.name in given for each in targets[:1]))
+        result = {*(segment.becomes or segment.labels)}
+        is_of_statement = is_single and (not given or any(each.name in given & result for each in targets[:1]))
         if is_of_statement or not given <= {each.arg for each in arguments(function)}:
             return ()
         return self._anchors.signature(self._tables.by_node[function])

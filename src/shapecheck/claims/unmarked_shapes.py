@@ -50,6 +50,7 @@ _TUPLE_NAMES = re.compile(
 )
 _NUMBERS = frozenset({"float", "int", "complex"})
 _NUMBER_BEFORE = re.compile(r"(?:^|[:(])\s*(?:float|int|scalar|number)\)?(?:\s+or)?\s+[`'\"]*$")
+_NUMBER_BEHIND = re.compile(r"[\s`'\")\]]*,?\s*or\s+(?:an?\s+|one\s+)?(?:float|int|scalar|number)\b", re.IGNORECASE)
 _COORDINATES = words("x y z u v w i j")
 _UNIT_BEFORE = re.compile(r"\b(?:in|units?|(?<!array )(?<!tensor )(?<!matrix )of|from|to|between|by)\s+[`'\"]*$")
 _COUNTED = re.compile(r"(\w*?)_?\d+")
@@ -137,15 +138,15 @@ def takes_no_array(name: str, description: str, annotation: ast.expr | None) -> 
     return any(_NO_ARRAY.search(each) and not _SOME_ARRAY.search(each) for each in types)
 
 
-def admits_number(before: str, annotation: ast.expr | None) -> bool:
-    """Whether one number may be given in place of an array, by what stands in front of its shape or by its type.
+def admits_number(before: str, behind: str, annotation: ast.expr | None) -> bool:
+    """Whether one number may be given in place of an array, by what stands around its shape or by its type.
 
-    `r: (float) (n,) radii`, or `r: float | jax.Array`.
+    `r: (float) (n,) radii`, "of shape (n,), or a scalar", or `r: float | jax.Array`.
     """
     nodes = ast.walk(annotation) if annotation is not None else ()
     members = [part for each in nodes if isinstance(each, ast.expr) and (part := dotted_name(each))]
     is_union = len(members) > 1 and not _NUMBERS.isdisjoint(members)
-    return is_union or _NUMBER_BEFORE.search(before) is not None
+    return is_union or _NUMBER_BEFORE.search(before) is not None or _NUMBER_BEHIND.match(behind) is not None
 
 
 def may_be_shape(bracket: Bracket, known: Container[str]) -> bool:

@@ -52,6 +52,7 @@ def single_targets(target: ast.expr) -> Iterator[ast.expr]:
             yield node
 
 
+_TUPLES = frozenset({"tuple", "Tuple", "typing.Tuple"})
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _COMPOUND = (*_LOOPS, ast.If, ast.With, ast.AsyncWith, ast.Try, ast.TryStar, ast.Match, ast.ClassDef, Function)
@@ -304,12 +305,27 @@ def returned_values(node: Function) -> Iterator[ast.expr]:
 
 
 def result_count(node: Function) -> int:
-    """How many results a function returns, as a tuple: 0 if that is not plain."""
+    """How many results a function returns, as a tuple: 0 if that is not plain.
+
+    Where it passes on what another one returns, its annotation may say so: `-> tuple[Array, Array | None]`.
+    """
     values = list(returned_values(node))
     counts = {len(value.elts) if isinstance(value, ast.Tuple) else 0 for value in values}
     if any(isinstance(part, ast.Starred) for value in values if isinstance(value, ast.Tuple) for part in value.elts):
         return 0
+    passes_on = all(isinstance(value, ast.Tuple | ast.Call) for value in values)
+    if passes_on and counts == {0, _annotated_count(node)}:
+        return max(counts)
     return counts.pop() if len(counts) == 1 else 0
+
+
+def _annotated_count(node: Function) -> int:
+    """How many results the annotation says in a tuple, 0 if it says none or leaves it open."""
+    match node.returns:
+        case ast.Subscript(value=kind, slice=ast.Tuple(elts=members)) if dotted_name(kind) in _TUPLES:
+            is_open = any(isinstance(each, ast.Constant) and each.value is ... for each in members)
+            return 0 if is_open else len(members)
+    return 0
 
 
 def own_nodes(owner: Function | ast.ClassDef | ast.Module) -> Iterator[ast.AST]:

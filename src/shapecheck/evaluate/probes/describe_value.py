@@ -20,6 +20,7 @@ from shapecheck.model import ArrayValue, OtherValue, TreeValue, Value
 
 _LEAF_LIMIT = 2000  # a claim about a pytree of more leaves than this is about a whole model: not looked into
 
+_OF_LAYERS = ("apply", "forward")
 _OF_OPERATORS = ("named_shape", "as_matrix", "to_dense", "todense")
 
 
@@ -71,11 +72,16 @@ def _describe(value: Any, budget: list[int], hidden: Callable[[], tuple[str, ...
     kind, keys, parts = children
     if kind == "node" and has_axes_of_its_own(value, parts):
         kind = "operator"
-    elif kind == "node" and callable(value) and not is_holder(type(value)):
+    elif kind == "node" and is_called(value) and not is_holder(type(value)):
         kind = "function"
     names = tuple(keys)
     described = tuple(_describe(part, budget, hidden) for part in parts)
     return TreeValue(kind, type(value).__name__, names, described, held_part(type(value), names))
+
+
+def is_called(value: object) -> bool:
+    """Whether an object is what something is done with, as a layer is: by a call, or by such a method."""
+    return callable(value) or any(callable(read_attribute(type(value), name, None)) for name in _OF_LAYERS)
 
 
 def has_axes_of_its_own(value: object, parts: Sequence[object]) -> bool:

@@ -7,10 +7,12 @@ free size alone moves the difference of the two, the size at which there is none
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 
+from shapecheck.evaluate.inputs.facts.namesakes import are_height_and_width
 from shapecheck.evaluate.inputs.synthesis.made_integers import ODD
 from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED, Substitution
 from shapecheck.evaluate.inputs.trials.ties import CallSignature
@@ -19,6 +21,7 @@ from shapecheck.evaluate.search.unfit_sizes import contracts, unfit_pairs
 
 _MOST_NAMES = 8  # free sizes of one call that are looked at
 _LARGEST = 1 << 14
+_LARGEST_IMAGE = 1 << 10
 _CHANNELS = re.compile(r"c|ch|(?:\w*_)?channels?(?:_\w+)?", re.IGNORECASE)
 _STEP = 2  # times its size is where another look is taken: what splits the one splits the other
 
@@ -56,6 +59,42 @@ def with_solved_sizes(error: TrialOutcome, attempt: _Attempt, signature: CallSig
                     yield solved
 
 
+def with_square_images(error: TrialOutcome, attempt: _Attempt) -> Iterator[TrialOutcome]:
+    """The run with images of the one size for which a layer was made that takes all of one: `Linear(256 * 6 * 6, d)`.
+
+    What convolutions leave of an image grows with it, so that is found by halves.
+    """
+    bound_call, pairs = error.bound_call, unfit_pairs(error)
+    free = [name for name, text in bound_call.chosen if text.isdigit()] if bound_call is not None else []
+    sides = [pair for pair in itertools.combinations(free, 2) if are_height_and_width(*pair)]
+    if len(pairs) != 1 or len(sides) != 1 or not contracts(error):
+        return
+    least, most = 1, _LARGEST_IMAGE
+    wanted = _constant(pairs[0], error, sides[0], attempt)
+    while wanted is not None and least <= most:
+        size = (least + most) // 2
+        outcome = attempt(_with_sizes(error.trial, dict.fromkeys(sides[0], size)))
+        left = [int(each) for pair in _unfit_there(outcome, error) for each in pair if int(each) != wanted]
+        if outcome is None or (outcome.place == error.place and not left):
+            return
+        if outcome.place != error.place and (outcome.ok or outcome.depth >= error.depth):
+            yield outcome
+            return
+        if left and left[0] > wanted:
+            most = size - 1
+        else:  # also where nothing is left of an image
+            least = size + 1
+
+
+def _constant(pair: tuple[str, ...], error: TrialOutcome, sides: tuple[str, str], attempt: _Attempt) -> int | None:
+    """Which size of a pair does not follow from those of the sides, if the other does."""
+    chosen = dict(error.bound_call.chosen) if error.bound_call is not None else {}
+    twice = {name: _STEP * int(chosen[name]) for name in sides}
+    after = _unfit_there(attempt(_with_sizes(error.trial, twice)), error)
+    stay = [one for one, other in zip(pair, after[0], strict=True) if one == other] if len(after) == 1 else []
+    return int(stay[0]) if len(stay) == 1 else None
+
+
 def _made_sizes(error: TrialOutcome, attempt: _Attempt) -> set[str]:
     """The sizes that do not fit and are the same with other free sizes, but others with other made-up integers."""
     variant = 1 if error.trial.variant != 1 else 0
@@ -69,8 +108,13 @@ def _made_sizes(error: TrialOutcome, attempt: _Attempt) -> set[str]:
 
 
 def _with_size(trial: Trial, name: str, size: int) -> Trial:
-    others = (tie for tie in trial.substitution.ties if tie[0] != name)  # it may have met another size before
-    return dataclasses.replace(trial, substitution=Substitution((*others, (name, str(size)))))
+    return _with_sizes(trial, {name: size})
+
+
+def _with_sizes(trial: Trial, sizes: Mapping[str, int]) -> Trial:
+    others = (tie for tie in trial.substitution.ties if tie[0] not in sizes)  # it may have met another size before
+    ties = ((name, str(size)) for name, size in sizes.items())
+    return dataclasses.replace(trial, substitution=Substitution((*others, *ties)))
 
 
 def _root(sizes: tuple[int, int], before: tuple[str, ...], after: tuple[str, ...]) -> int | None:

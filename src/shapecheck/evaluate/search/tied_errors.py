@@ -7,6 +7,7 @@ be several, arguments that were left out.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections import defaultdict
 from collections.abc import Collection
 
@@ -19,7 +20,7 @@ from shapecheck.evaluate.search.code_errors import CodeErrors
 from shapecheck.evaluate.search.further_runs import FurtherRuns, stacked_records
 from shapecheck.evaluate.search.size_search import SizeSearch
 from shapecheck.evaluate.search.sizes_of_callers import is_left_to_callers
-from shapecheck.evaluate.search.solved_sizes import with_solved_sizes
+from shapecheck.evaluate.search.solved_sizes import with_solved_sizes, with_square_images
 from shapecheck.model import Assumption
 from shapecheck.worker.messages.plans import EntryPlan
 
@@ -103,7 +104,9 @@ class TiedErrors:
     def _with_made_sizes(self, error: TrialOutcome) -> TrialOutcome | None:
         """A run that comes further where a free size meets the one that made-up integers come to, if that is all."""
         with self._attempts.apart(_SOLVED, _SOLVED_SECONDS):
-            runs = with_solved_sizes(error, self._attempts.run_if_possible, self._call_spec.signature)
+            attempt = self._attempts.run_if_possible
+            solved = with_solved_sizes(error, attempt, self._call_spec.signature)
+            runs = itertools.chain(solved, with_square_images(error, attempt))
             return next((each for each in runs if each.ok or is_further(each, error)), None)
 
     def _takes_no_stacks(self, outcome: TrialOutcome) -> bool:

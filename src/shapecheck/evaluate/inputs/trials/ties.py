@@ -438,6 +438,8 @@ def _feature_axes(dims: Sequence[object]) -> Iterator[str]:
     signal = dims[-2] if len(dims) > 1 and isinstance(last, NamedDim) and is_extent(last.name) else None
     if isinstance(signal, NamedDim) and not _FEATURES.isdisjoint(words(signal.name)):
         yield signal.name  # `channels time`
+    if isinstance(last, VariadicDim) and is_spatial(last.name) and len(dims) > 1:
+        is_image, before = True, dims[-2]  # `channels *spatial`
     if is_image and isinstance(before, NamedDim) and len(before.name) > 1 and not is_extent(before.name):
         yield before.name
 
