@@ -87,12 +87,15 @@ def with_square_images(error: TrialOutcome, attempt: _Attempt) -> Iterator[Trial
 
 
 def _constant(pair: tuple[str, ...], error: TrialOutcome, sides: tuple[str, str], attempt: _Attempt) -> int | None:
-    """Which size of a pair does not follow from those of the sides, if the other does."""
+    """Which size of a pair does not follow from those of the sides, if the other follows from both: it is flattened."""
     chosen = dict(error.bound_call.chosen) if error.bound_call is not None else {}
-    twice = {name: _STEP * int(chosen[name]) for name in sides}
-    after = _unfit_there(attempt(_with_sizes(error.trial, twice)), error)
-    stay = [one for one, other in zip(pair, after[0], strict=True) if one == other] if len(after) == 1 else []
-    return int(stay[0]) if len(stay) == 1 else None
+    stay = [*pair]
+    for name in sides:
+        after = _unfit_there(attempt(_with_size(error.trial, name, _STEP * int(chosen[name]))), error)
+        stay = [one for one, other in zip(pair, after[0], strict=True) if one == other] if len(after) == 1 else []
+        if len(stay) != 1:
+            return None
+    return int(stay[0])
 
 
 def _made_sizes(error: TrialOutcome, attempt: _Attempt) -> set[str]:
