@@ -567,7 +567,7 @@ def shapes_of_value(
     if not alternatives and _may_be_else(after.partition(",")[0]):
         return
     container = _CONTAINER.search(text[: segments[0].shapes[0].start]) is not None
-    known = part in elements or (bool(part) and (_is_quoted(text, part) or _is_entry(text, part)))
+    known = bool(part) and (part in elements or _is_quoted(text, part) or _is_entry(text, part))
     of_each = _OF_EACH.search(text[: marker_start(text, segments[0])]) is not None
     if is_return and not known and not of_each and (container or _LIST_ITEM.search(text)):
         return

@@ -368,7 +368,7 @@ class DocstringReader:
             for each, group in zip(shapes, groups, strict=True):
                 if each.result is not None:
                     yield self._claim(text, each, owner, name, place, (each.result, *select), group)
-                elif each.part in elements:
+                elif each.part and each.part in elements:  # of what is no variable the name is ""
                     index: tuple[Selector, ...] = (elements.index(each.part), *select)
                     if _LIST_OF_TUPLES.search(text.text):
                         index = ("*", elements.index(each.part))

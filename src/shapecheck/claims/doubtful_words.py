@@ -15,7 +15,7 @@ _OF_ANOTHER = (
     r"|leading|trailing|at least|excluding|except|depend\w*|either|vmap\w*|batched|before|initiali[sz]\w*"
 )
 # What becomes of it, or what it was.
-_OF_ANOTHER_TIME = r"returns?(?![ -]to[ -]go)|returning|reshaped?|transform\w*|flatten\w*|after"
+_OF_ANOTHER_TIME = r"returns?(?![ -]to[ -]go)|returning|reshaped?|transform(?!ation matri)\w*|flatten\w*|after"
 OF_ANOTHER = re.compile(rf"\b(?:{_OF_ANOTHER})\b", re.IGNORECASE)
 OF_ANOTHER_OR_CHANGED = re.compile(rf"\b(?:{_OF_ANOTHER}|{_OF_ANOTHER_TIME})\b", re.IGNORECASE)
 SELDOM_WORDS = words(
