@@ -89,6 +89,10 @@ HARMLESS = {
     "no_name": TAKES + "del __name__, __file__\n",
     "clears": CLEARS,
     "wraps_a_class": f"import functools\n{TAKES}Net.go = functools.wraps(type(bad))(lambda self: 0)\n",
+    # As a test does that pretends a framework is not installed.
+    "in_place_of_modules": "import sys, types\nclass Missing(types.ModuleType):\n"
+    "    def __getattr__(self, name): raise ImportError(name)\n"
+    "for name in ('flax', 'flax.linen', 'flax.configurations'): sys.modules[name] = Missing(name)\n",
     "more_recursion": "import sys\nsys.setrecursionlimit(5000)\n",
 }
 # What only the compiler minds, and not the parser, is the file's own fault.

@@ -149,6 +149,19 @@ from jaxtyping import Array, Float
 def halves(x: Float[Array, "n d"]):
     return x[::2, : x.shape[1] % 7]  # (n, d)
 """,
+    "ones.py": """
+import jax.numpy as jnp
+
+
+def doubled(x):
+    \"\"\"x: (n,).
+
+    Returns:
+        Array of shape (m,).
+    \"\"\"
+    m = 1
+    return jnp.zeros((m, 1))
+""",
     "heads.py": """
 def split(x, num_heads: int):
     \"\"\"x: (b, t, d).\"\"\"
@@ -299,3 +312,8 @@ def test_a_dim_that_the_code_divides_is_the_whole_size(findings) -> None:
     assert first["bindings"]["k"] == "d//8"
     assert second["message"] == "comment says (b, t, d), but z is (b, d, t)"
     assert second["bindings"]["d"] == "d"
+
+
+def test_an_axis_of_size_one_has_the_name_of_another_place_only_there(findings) -> None:
+    found, _ = findings
+    assert found["ones.py"][0]["message"] == "docstring says (m,), but the returned value is (1, 1)"

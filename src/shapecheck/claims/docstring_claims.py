@@ -356,7 +356,8 @@ class DocstringReader:
                 continue  # "full_shape: image shape (n, h, w, c)" tells what is in it
             annotation = self._annotation(owner, place) if place.kind != "return" else None
             if place.kind != "return" and takes_no_array(name, text.text, annotation):
-                shapes = [each for each in shapes if not each.unmarked]
+                # `step (float): the size of a step   (n,)` has the type of its elements.
+                shapes = [each for each in shapes if not each.unmarked or _ends_as_shape(text.text, each.bracket)]
             if annotation is not None and is_plain_type(annotation):
                 # "num_classes: also controls the output of shape (num_classes,)" tells of something else.
                 shapes = [each for each in shapes if name not in each.bracket.spec.names()]
@@ -440,6 +441,11 @@ class DocstringReader:
             or_number=shape.or_number,
             under_condition=shape.under_condition,
         )
+
+
+def _ends_as_shape(text: str, bracket: Bracket) -> bool:
+    """Whether a text ends with what can be nothing but the shape of a vector: `(n,)`."""
+    return bracket.trailing_comma and not text[bracket.end :].strip(" `.\n")
 
 
 def _in_place(bracket: Bracket) -> DescribedShape:

@@ -82,11 +82,17 @@ class Framework:
 
     def library(self, module: str = "") -> ModuleType | None:
         """The framework itself, or another `module` of it; None while the program has not loaded it."""
-        return sys.modules.get(module or self.module)
+        return loaded_module(module or self.module)
 
     def require(self, module: str = "") -> ModuleType:
-        """The same where it is known to be loaded, because what is asked about is of it."""
-        return sys.modules[module or self.module]
+        """The same where it is known to be loaded, because what is asked about is of it.
+
+        Raises ImportError if a test has put something else in its place.
+        """
+        found = self.library(module)
+        if found is None:
+            raise ImportError(f"{module or self.module} is not loaded, or something stands in its place")
+        return found
 
     def module_class(self) -> type | None:
         """The class of its modules. None while it is imported itself."""
@@ -255,9 +261,16 @@ def module_name(cls: type) -> str:
     return found if isinstance(found, str) else ""
 
 
+def loaded_module(name: str) -> ModuleType | None:
+    """A module that was imported; None also for what a test puts into its place, whose attributes may raise."""
+    module = sys.modules.get(name)
+    is_imported = isinstance(module, ModuleType) and vars(module).get("__spec__") is not None
+    return module if is_imported else None
+
+
 def loaded_frameworks() -> tuple[Framework, ...]:
     """Those that the program has loaded."""
-    return _frameworks(tuple(name for name in _sorted_names() if sys.modules.get(name) is not None))
+    return _frameworks(tuple(name for name in _sorted_names() if loaded_module(name) is not None))
 
 
 def apply_variables() -> bool:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import jax
 import numpy as np
 
-from shapecheck.evaluate.framework_protocol import framework_facts, loaded_frameworks, packages
+from shapecheck.evaluate.framework_protocol import framework_facts, loaded_frameworks, loaded_module, packages
 from shapecheck.evaluate.own_errors import suppress_others
 
 Snapshot = dict[tuple[str, str], object]
@@ -29,7 +29,7 @@ Settings = Mapping[str, bool | int | float | str | None]
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
-_REFUSALS = (OSError, AttributeError)  # a folder is gone, or a module, or what can be set once only
+_REFUSALS = (OSError, AttributeError, ImportError)  # a folder is gone, or a module, or what can be set once only
 _PREFIXES = ("JAX_", "XLA_")  # of the variables of the environment that are settings of JAX
 
 
@@ -139,7 +139,7 @@ def _jax() -> Settings:
 
 
 def _jaxtyping_config() -> object:
-    return getattr(sys.modules.get("jaxtyping"), "config", None)
+    return getattr(loaded_module("jaxtyping"), "config", None)
 
 
 def _attributes(holder: Callable[[], object]) -> _Kind:

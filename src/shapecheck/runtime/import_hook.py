@@ -149,7 +149,8 @@ class ProbeInserter:
     def modules(self) -> Iterator[tuple[ModuleType, str]]:
         """The user's own modules that are loaded, with their files."""
         for name, module in list(sys.modules.items()):
-            file = getattr(module, "__file__", None)
+            # What a test puts in the place of a module may raise whatever is asked of it.
+            file = vars(module).get("__file__") if isinstance(module, ModuleType) else None
             if not isinstance(module, ModuleType) or not isinstance(file, str):
                 continue
             if file.endswith(".py") and self.is_own(file, name):

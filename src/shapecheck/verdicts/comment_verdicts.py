@@ -330,8 +330,8 @@ def _may_be_one(turn: Turn | None, other: Turn | None) -> bool:
 def _left_out(reader: CallReader, claims: Mapping[int, Claim]) -> int:
     """How many leading axes all comments of this call leave out alike; 0 where any comment or annotation has them."""
     left: set[Shape] = set()
-    count = 0
-    for claim in claims.values():
+    counted: set[int] = set()
+    for index, claim in claims.items():
         spec = parse_spec(claim.spec)
         rank = spec.rank()
         for observation in reader.seen.get(claim.sites[0], ()):
@@ -347,8 +347,8 @@ def _left_out(reader: CallReader, claims: Mapping[int, Claim]) -> int:
             if len(shape) <= rank:
                 return 0
             left.add(shape[: len(shape) - rank])
-            count += 1
-    if count < 2 or len(left) != 1:
+            counted.add(claim.group if claim.group is not None else -index - 1)  # alternatives are one
+    if len(counted) < 2 or len(left) != 1:
         return 0
     axes = next(iter(left))
     named = set(reader.memo.single.values())

@@ -163,8 +163,10 @@ def _observed_text(claim: Claim, mismatch: Mismatch, evaluation: Evaluation) -> 
     shown = whole_sizes(evaluation)
     dims = []
     claimed = itertools.chain(map(str, parse_spec(claim.spec).dims), itertools.repeat(""))
+    is_as_long = parse_spec(claim.spec).rank() == len(value.shape)
     for size, name in zip(value.shape, claimed, strict=False):  # of several names for a size, the one that stands there
-        dims.append(_dim(shown(size), {**names, size: name} if (name, size) in own else names))
+        stands = (name, size) in own and (is_as_long or size not in _SAID_BY_NONE)
+        dims.append(_dim(shown(size), {**names, size: name} if stands else names))
     return f"({dims[0]},)" if len(dims) == 1 else f"({', '.join(dims)})"
 
 

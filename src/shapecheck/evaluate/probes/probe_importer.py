@@ -20,6 +20,7 @@ from shapecheck.evaluate.global_state import GlobalState
 from shapecheck.evaluate.own_errors import HANDLE, RefusalError
 from shapecheck.evaluate.probes import disable_typecheckers
 from shapecheck.evaluate.probes.ast_probes import instrument
+from shapecheck.evaluate.probes.attribute_access import read_attribute
 from shapecheck.evaluate.probes.failed_imports import FailedImports
 from shapecheck.evaluate.probes.own_errors_in_handlers import pass_own_errors_on
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
@@ -210,7 +211,7 @@ class PlanImporter(importlib.abc.MetaPathFinder):
         for name, module in list(sys.modules.items()):
             if name.partition(".")[0] not in mine:  # before anything is asked of the disk, for thousands of modules
                 continue
-            file = getattr(module, "__file__", None)
+            file = read_attribute(module, "__file__", None)
             plan = self.plans.get(os.path.realpath(file)) if isinstance(file, str) else None
             if plan is not None and plan.root != root:
                 self.aside.setdefault(plan.root, {})[name] = sys.modules.pop(name)

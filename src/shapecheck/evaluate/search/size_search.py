@@ -418,7 +418,9 @@ class SizeSearch:
         if variant == SQUARES or all(text in known or text.isidentifier() for text in texts):
             return True
         others = (each for each in _VARIANTS if each not in (variant, SQUARES))
-        return any(self._attempts.run(dataclasses.replace(found.trial, variant=each)).ok for each in others)
+        runs = [self._attempts.run(dataclasses.replace(found.trial, variant=each)) for each in others]
+        # What the code refuses by itself, "too many patches", is no size that does not fit.
+        return any(each.ok for each in runs) or all(each.failure and each.failure.kind != "shape" for each in runs)
 
     @staticmethod
     def is_further(found: TrialOutcome, before: TrialOutcome) -> bool:

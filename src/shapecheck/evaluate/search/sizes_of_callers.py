@@ -14,6 +14,7 @@ from shapecheck.evaluate.inputs.facts.namesakes import (
 )
 from shapecheck.evaluate.inputs.trials.ties import CallSignature, Sizes
 from shapecheck.evaluate.inputs.trials.trial import TrialOutcome
+from shapecheck.evaluate.search.unfit_sizes import RESHAPE, left_over_axes
 from shapecheck.model import Assumption
 
 
@@ -28,6 +29,23 @@ def is_left_to_callers(tie: Assumption, tied: TrialOutcome, signature: CallSigna
     number = {str(sizes.integers.get(tie.value, tie.value)), tie.value}
     others = {size for name, size in sizes.chosen.items() if name != tie.subject}
     return number.isdisjoint(others) and bool(integers) and all(_may_be(tie.subject, n, signature) for n in integers)
+
+
+def are_chosen_together(error: TrialOutcome, signature: CallSignature) -> bool:
+    """Whether what cannot be reshaped are integers of a constructor on one side, and of the call on the other.
+
+    `x.reshape(n, size, size, channels)` of a layer made for `dim`: who calls it with a size knows what it was made for.
+    """
+    call, failure = error.bound_call, error.failure
+    if call is None or failure is None or not failure.message.startswith(RESHAPE):
+        return False
+    of_call = {size for name, size in call.integers.items() if name in call.arguments}
+    of_model = {size for name, size in call.integers.items() if name not in call.arguments}
+    claimed = {size for name, size in call.integers.items() if signature.uses(name.rpartition(".")[2])}
+    before, after = map(set, left_over_axes(failure.message))
+    sides = ((before, after), (after, before))
+    is_apart = any(one and other and one <= of_model and other <= of_call - of_model for one, other in sides)
+    return is_apart and claimed.isdisjoint(before | after)
 
 
 def _may_be(dim: str, integer: str, signature: CallSignature) -> bool:

@@ -19,7 +19,7 @@ from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.code_errors import CodeErrors
 from shapecheck.evaluate.search.further_runs import FurtherRuns, stacked_records
 from shapecheck.evaluate.search.size_search import SizeSearch
-from shapecheck.evaluate.search.sizes_of_callers import is_left_to_callers
+from shapecheck.evaluate.search.sizes_of_callers import are_chosen_together, is_left_to_callers
 from shapecheck.evaluate.search.solved_sizes import with_solved_sizes, with_square_images
 from shapecheck.model import Assumption
 from shapecheck.worker.messages.plans import EntryPlan
@@ -55,6 +55,8 @@ class TiedErrors:
         if further.tied and further.requires is None:  # sizes under some limit, and no tie
             return (*further.tied, *self._further.again(further.tied))
         if not errors or (further.requires is None and self._entry.origin == "seen"):
+            return ()
+        if self._accuses and are_chosen_together(errors[0], self._call_spec.signature):
             return ()
         if further.tied and further.requires is not None:
             signature = self._call_spec.signature

@@ -24,6 +24,7 @@ from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.own_errors import HANDLE, raise_own
 from shapecheck.evaluate.playground import copy_for_writing, link_again, playground
 from shapecheck.evaluate.probes import disable_typecheckers
+from shapecheck.evaluate.probes.attribute_access import read_attribute
 from shapecheck.evaluate.probes.monkeypatch import is_in_place, subclasses
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder
@@ -327,7 +328,7 @@ class WorkerSession:
 
     def is_forkable(self) -> bool:
         """Whether a fork of this process is as good as it: without threads, and nothing that went without a culprit."""
-        files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+        files = {read_attribute(module, "__file__", None) for module in list(sys.modules.values())}
         loaded = {_real_path(file) for file in files if isinstance(file, str)}
         return not (has_computed() or _count_threads() > self._threads or loaded & self.importer.refused_to)
 
@@ -361,7 +362,7 @@ class WorkerSession:
             return ImportedFiles(loaded=(), ran=(), sites=(), state=state)
         sites = sorted({p for p in sys.path if os.path.basename(p) in ("site-packages", "dist-packages")})
         outside = (*sites, os.path.dirname(os.__file__), os.path.dirname(os.path.dirname(os.path.dirname(__file__))))
-        files = (getattr(module, "__file__", None) for module in modules.values())
+        files = (read_attribute(module, "__file__", None) for module in modules.values())
         imported = tuple(f for f in files if isinstance(f, str) and f.endswith(".py"))
         loaded = self._own_files(imported, outside, frozenset(plan.file for plan in self.plans.values()))
         ran = sorted({path for path, _ in self.importer.ran})

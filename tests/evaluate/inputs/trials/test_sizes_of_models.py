@@ -68,6 +68,80 @@ class Loss(eqx.Module):
     def __call__(self, logits: Float[Array, "b t num_classes"], targets: Int[Array, "b t"]) -> Float[Array, "b t"]:
         return (jax.nn.one_hot(targets, self._vocab_size) * jax.nn.log_softmax(logits)).sum(-1)
 """,
+    # Channels stand before any other axes, too, in French and abbreviated.
+    "channels.py": """
+class Spectral(eqx.Module):
+    weight: Array
+
+    def __init__(self, dim_in: int, dim_out: int):
+        self.weight = jnp.zeros((dim_in, dim_out))
+
+    def __call__(self, x: Float[Array, "canaux *spatial"]) -> Float[Array, "sortie *spatial"]:
+        return jnp.einsum("i...,io->o...", x, self.weight)
+
+class Flattened(eqx.Module):
+    conv: eqx.nn.Conv1d
+    out_channels: int
+
+    def __init__(self, in_channels: int, out_channels: int):
+        self.conv = eqx.nn.Conv1d(in_channels, out_channels, 1, key=jax.random.key(0))
+        self.out_channels = out_channels
+
+    def __call__(self, x: Float[Array, "in_c ..."]) -> Float[Array, "out_c ..."]:
+        return self.conv(x.reshape(x.shape[0], -1)).reshape(self.out_channels, *x.shape[1:])
+
+class Counted(Flattened):
+    def __call__(self, x: Float[Array, "num_points ..."]) -> Array:
+        return self.conv(x.reshape(x.shape[0], -1)) ~SC305
+""",
+    # Who calls a layer with a size knows what the layer was made for; its own integers have to fit each other.
+    "together.py": """
+class Tokens(eqx.Module):
+    codes: Float[Array, "n d"]
+    dim: int
+
+    def __init__(self, dim: int, most: int = 40):
+        self.codes, self.dim = jnp.zeros((most, dim)), dim
+
+    def decode(self, x: Int[Array, "b h w"], size: int, channels: int) -> Array:
+        return self.codes[x].reshape(*x.shape, size, size, channels) ~SC302
+
+class Own(eqx.Module):
+    codes: Float[Array, "n d"]
+    shape: tuple[int, int]
+
+    def __init__(self, dim: int, other: int, third: int):
+        self.codes, self.shape = jnp.zeros((40, dim)), (other, third)
+
+    def decode(self, x: Int[Array, "b h w"]) -> Array:
+        return self.codes[x].reshape(*x.shape, *self.shape) ~SC301
+""",
+    # An index is one of a list's.
+    "index.py": """
+class Factors(eqx.Module):
+    factors: list[Array]
+
+    def __init__(self, rank: int, width: int):
+        self.factors = [jnp.zeros((rank, width)), jnp.zeros((width, rank))] * 2
+
+    def __call__(self, corner_idx: int, x: Float[Array, "width m"]) -> Float[Array, "width m"]:
+        first = corner_idx * 2
+        return jnp.einsum("ri,or,im->om", *self.factors[first : first + 2], x)
+""",
+    # A literal number of channels is what the model takes, also where its own check refuses other images.
+    "refused.py": """
+from flax import nnx
+
+class Patches(nnx.Module):
+    def __init__(self, rngs: nnx.Rngs, *, size: int = 16, d_model: int = 64):
+        self.proj = nnx.Conv(3, d_model, kernel_size=(size, size), strides=size, padding="VALID", rngs=rngs)
+
+    def __call__(self, images: Float[Array, "b h w num_channels"]) -> Array:
+        x = self.proj(images)
+        if x.shape[1] * x.shape[2] > 20:
+            raise ValueError("too many patches")
+        return x
+""",
     # An argument may say how long an axis of one letter is, if no claim has a name for what it counts.
     "bounds.py": """
 def moved(donor: Int[Array, "D"], root: int, max_nodes: int) -> tuple[Int[Array, "D"], Int[Array, "2 D"]]:

@@ -26,7 +26,7 @@ _RULES = (
     (r"groups?$", (2, 8, 4), (5, 3, 15)),
     (r"kernel|filter_size|window(_size)?$", 3, 5),
     (r"stride|dilation|rate$", 1, 1),
-    (r"^(padding|pad|offset|start|axis|dim_axis)$", 0, 0),
+    (r"^(padding|pad|offset|start|axis|dim_axis)$|(^|_)(idx|index)$", 0, 0),
     (r"patch", (4, 8), (9, 3)),
     (
         r"(img|image|input|spatial)_?(size|res|resolution|height|width)?$|^(height|width|resolution|res)$",

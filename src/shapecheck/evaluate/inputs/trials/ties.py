@@ -436,12 +436,24 @@ def _feature_axes(dims: Sequence[object]) -> Iterator[str]:
     # count images, and what stands before one side alone is the other one, if it is not said to be of a model.
     is_image = len(sides) > 1 or (isinstance(before, NamedDim) and is_of_models(before.name))
     signal = dims[-2] if len(dims) > 1 and isinstance(last, NamedDim) and is_extent(last.name) else None
-    if isinstance(signal, NamedDim) and not _FEATURES.isdisjoint(words(signal.name)):
+    if isinstance(signal, NamedDim) and _counts_channels(signal.name):
         yield signal.name  # `channels time`
     if isinstance(last, VariadicDim) and is_spatial(last.name) and len(dims) > 1:
         is_image, before = True, dims[-2]  # `channels *spatial`
+    if (
+        isinstance(last, AnyDims)
+        and len(dims) == 2
+        and isinstance(dims[0], NamedDim)
+        and _counts_channels(dims[0].name)
+    ):
+        yield dims[0].name  # `in_c ...`
     if is_image and isinstance(before, NamedDim) and len(before.name) > 1 and not is_extent(before.name):
         yield before.name
+
+
+def _counts_channels(name: str) -> bool:
+    """Whether a name says so, or abbreviates it: `features`, `in_c`."""
+    return not _FEATURES.isdisjoint(words(name)) or words(name)[-1:] in (("c",), ("ch",))
 
 
 def _says_relation(name: str, related: Sequence[str]) -> bool:
