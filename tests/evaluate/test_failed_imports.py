@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import re
+import runpy
 from pathlib import Path
 
 import pytest
 
 from shapecheck.commands.check import check
 from shapecheck.config import load
+from shapecheck.evaluate.probes.failed_imports import FailedImports
+from shapecheck.evaluate.probes.stand_ins import StandIn
 
 CASES = {
     # one that is imported where it is used first, which an annotation in quotes may never do
@@ -492,3 +496,41 @@ def test_a_hook_of_pytest_that_needs_what_is_absent_is_told(tmp_path: Path) -> N
     assert not report.bugs
     assert len(report.verified) == 2
     assert any("it needs nowhere.add, which is not installed" in each for each in report.tests.problems)
+
+
+REGISTERED = """
+from functools import singledispatch
+
+@singledispatch
+def convert(x): ...
+
+def register(kind):
+    def decorate(cls):
+        convert.register(kind, cls)
+        return cls
+    return decorate
+
+@register(absent.First)
+class First: ...
+
+@register(absent.parts.Second)
+class Second: ...
+
+@register(other.Third)
+class Third: ...
+
+@absent.plain
+class Fourth: ...
+"""
+
+
+def test_what_is_registered_alike_is_left_out_at_once(tmp_path) -> None:
+    file = tmp_path / "registered.py"
+    file.write_text(REGISTERED)
+    failed = FailedImports(lambda: True)
+    absent = StandIn("absent", "of a package that is not there", lambda: True)
+    with pytest.raises(Exception, match=re.escape("absent.First")) as raised:
+        runpy.run_path(str(file), init_globals={"absent": absent, "other": absent}, run_name="registered")
+    assert failed.admit(raised.value, lambda name: name == str(file))
+    lines = [number for number, line in enumerate(REGISTERED.splitlines(), 1) if line.startswith("@register(absent.")]
+    assert failed.replaced_in(str(file))[-1] == frozenset(lines)

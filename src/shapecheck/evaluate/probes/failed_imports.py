@@ -115,6 +115,12 @@ class FailedImports:
                 known = self._left_out.setdefault(file, {})
                 is_new = first_line(node) not in known
                 known.setdefault(first_line(node), absent)
+                # What is registered alike for something of the same package fails alike: each try runs the whole file.
+                uses = {(function, top) for function, top, _ in _registrations(node)}
+                for other in _statements(file) if is_new else ():
+                    for function, top, whole in _registrations(other):
+                        if (function, top) in uses and top == absent.partition(".")[0]:
+                            known.setdefault(first_line(other), whole)
                 return is_new
         return False
 
@@ -322,6 +328,17 @@ def _names_on(file: str, line: int, only: int | None) -> frozenset[str]:
             names = (each for each in ast.walk(node) if isinstance(each, ast.Name))
             return frozenset(each.id for each in names if only in (None, each.lineno))
     return frozenset()
+
+
+def _registrations(node: ast.stmt) -> Iterator[tuple[str, str, str]]:
+    """What a decorator of a statement is called with: `@register(torch.nn.Linear)` has `register` and that name.
+
+    The decorator, the package, and the name as a whole.
+    """
+    for each in getattr(node, "decorator_list", ()):
+        if isinstance(each, ast.Call) and each.args and isinstance(each.args[0], ast.Attribute | ast.Name):
+            whole = ast.unparse(each.args[0])
+            yield ast.unparse(each.func), whole.partition(".")[0], whole
 
 
 def _renamed_import(line: int, package: str, attribute: str, instead: str) -> AbsentImport:

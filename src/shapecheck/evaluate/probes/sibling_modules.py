@@ -15,6 +15,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from types import FrameType, ModuleType
 
 from shapecheck.evaluate.parse_python import parse_python
@@ -110,9 +111,15 @@ def _guarded_lines(file: str) -> frozenset[int]:
     """The lines in the bodies of a file's `try` statements that catch something."""
     try:
         with open(file, "rb") as source:
-            tree = parse_python(source.read())
+            return _guarded_lines_of(source.read())
     except (OSError, SyntaxError, ValueError):
         return frozenset()
+
+
+@lru_cache(maxsize=8)
+def _guarded_lines_of(text: bytes) -> frozenset[int]:
+    """The same of a text: a file may ask for a hundred modules that are not there, one after the other."""
+    tree = parse_python(text)
     guards = (node for node in ast.walk(tree) if isinstance(node, ast.Try) and node.handlers)
     return frozenset(
         line for node in guards for each in node.body for line in range(each.lineno, (each.end_lineno or 0) + 1)
