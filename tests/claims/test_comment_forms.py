@@ -315,3 +315,20 @@ def test_an_arrow_to_another_name_at_the_head_of_a_function_leads_to_its_result(
     assert described(source.format(name="logits "))[-1].endswith(" | return")
     assert not described(source.format(name="x "))[-1].endswith(" | return")
     assert not described(source.format(name=""))[-1].endswith(" | return")
+
+
+def test_one_axis_in_numbers_in_front_of_words_is_a_shape(described: Describe) -> None:
+    source = "class Box:\n    corner: Array  # {text}\n"
+    assert described(source.format(text="(3,) corner in the frame of the room")) == ["[3]: field corner"]
+    assert described(source.format(text="(3, 4) corners in the frame of the room")) == []
+
+
+def test_the_end_of_a_way_from_one_to_another_is_no_label(described: Describe) -> None:
+    source = """
+def f(rows, columns):  # rows: (N, 3), columns: (M, 3)
+    # {text}: (N, M, 3)
+    dx = g(rows, columns)
+    return dx
+"""
+    assert described(source.format(text="All the columns"))[-1] == "[N M 3] each: param columns"
+    assert not described(source.format(text="Displacement from rows to columns"))[-1].endswith("param columns")

@@ -875,3 +875,46 @@ def f(x):
     return a, b, c
 """
     assert [(c.select, c.spec) for c in read(source).claims] == [((1,), "n h w"), ((2,), "n")]
+
+
+def test_a_result_that_is_no_variable_is_not_meant_by_a_text_without_names(read) -> None:
+    source = """
+def f(q):
+    '''Attend.
+
+    Returns:
+        The output tensor of shape (n, d)
+    '''
+    return out, {"k": k}
+"""
+    assert [(c.select, c.spec) for c in read(source).claims] == [((), "n d")]
+
+
+def test_a_shape_at_the_end_of_a_line_tells_more_than_the_type_of_its_elements(read) -> None:
+    source = """
+def f(a, step):
+    '''Run.
+
+    Args:
+        a (float32): state matrix  (n,)
+        step (float): the size of a step  {end}
+    '''
+    return a * step
+"""
+    assert [c.target for c in read(source.format(end="(n,)")).claims] == ["a", "step"]
+    assert [c.target for c in read(source.format(end="(n)")).claims] == ["a"]
+
+
+def test_a_transformation_matrix_is_no_change_of_another_result(read) -> None:
+    source = """
+def f(q):
+    '''Move.
+
+    Returns:
+        M: mass matrix, shape (n, n)
+        T: {text}, shape (4, 4)
+    '''
+    return q[:, None] * q, g(q)
+"""
+    assert [c.spec for c in read(source.format(text="transformation matrix of the hand")).claims] == ["n n", "4 4"]
+    assert [c.spec for c in read(source.format(text="transformed to another frame")).claims] == ["n n"]

@@ -43,6 +43,35 @@ def wrong(x):
     x, rows = jax.lax.scan(lambda c, i: (c, c[:, 0]), x, jnp.arange(7))  # (B, 7, F)  ~SC201
     return rows
 ''',
+    # A layer is what something is done with, whatever its method is called: a comment tells what it gives.
+    "layers.py": """
+class Layer(eqx.Module):
+    weight: Array
+
+    def __init__(self, width: int):
+        self.weight = jnp.ones((width, 3))
+
+    def apply(self, x):
+        return self.weight @ x
+
+class Record(eqx.Module):
+    weight: Array
+
+class Net(eqx.Module):
+    layer: Layer
+    record: Record
+
+    def __init__(self):
+        self.layer = Layer(5)  # (8, 8)  ~unreached
+        self.record = Record(jnp.ones((5, 3)))  # (3, 5)  ~tentative
+""",
+    # Two shapes of which one holds are one comment: what both leave out is not left out alike by several.
+    "alternatives.py": """
+def test_mask():
+    x = jnp.ones((2, 1, 7, 7))
+    mask = x > 0  # (b, n, n) or (1, n, n)  ~tentative
+    return mask
+""",
     # What may be a tree of arrays has these in the shapes of something else.
     "tree.py": '''
 def scaled(data):

@@ -31,7 +31,6 @@ from shapecheck.syntax.source_text import SourceText
 
 _SEVERAL = 2  # results
 _SHORT = 4  # words in front of a shape: more than these are a sentence, which may speak of anything
-_LONG = 9  # in front of a colon and a shape: "Displacement from all targets to all sources: (n, m, 3)"
 _LONG_NAME = re.compile(r"(?<![\w.])[a-z][a-z0-9]*_\w+")  # no word of a sentence
 _VARIABLE_HEADING = re.compile(r"#+\s*+`?[a-z_]\w*+`?\s*+:")
 _WHAT_TAKES_IT = re.compile(r"\b(?:because|since|as)\s.*\b(?:expects?|needs?|wants?|takes?|requires?)\b", re.IGNORECASE)
@@ -452,9 +451,7 @@ class CommentClaimReader:
         return (
             not segment.prose
             or segment.explicit
-            or (
-                segment.prose <= (_LONG if segment.colon else _SHORT) and not _first_sentence(segment.tail).strip(" .`")
-            )
+            or (segment.prose <= _SHORT and not _first_sentence(segment.tail).strip(" .`"))
         )
 
     def _may_be_certain(self, line: CommentLine, segment: Segment, target: CommentTarget) -> bool:
