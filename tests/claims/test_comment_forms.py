@@ -331,4 +331,5 @@ def f(rows, columns):  # rows: (N, 3), columns: (M, 3)
     return dx
 """
     assert described(source.format(text="All the columns"))[-1] == "[N M 3] each: param columns"
-    assert not described(source.format(text="Displacement from rows to columns"))[-1].endswith("param columns")
+    said = described(source.format(text="Displacement from rows to columns"))
+    assert not any(each.startswith("[N M 3]") and each.endswith("param columns") for each in said)

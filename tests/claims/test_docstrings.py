@@ -918,3 +918,17 @@ def f(q):
 """
     assert [c.spec for c in read(source.format(text="transformation matrix of the hand")).claims] == ["n n", "4 4"]
     assert [c.spec for c in read(source.format(text="transformed to another frame")).claims] == ["n n"]
+
+
+def test_bullets_without_names_are_of_the_results_from_the_first_on(read) -> None:
+    source = """
+def f(x):
+    '''Take apart.
+
+    Returns:
+        - rows in an array of shape (n, d)
+        - means in an array of shape (d,)
+    '''
+    return x - m, m
+"""
+    assert [(c.select, c.spec) for c in read(source).claims] == [((0,), "n d"), ((1,), "d")]

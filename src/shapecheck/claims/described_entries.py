@@ -7,8 +7,8 @@ from collections.abc import Container, Iterator, Sequence
 
 from shapecheck.claims.axis_words import words
 from shapecheck.claims.brackets import find_brackets
-from shapecheck.claims.described_shapes import DescribedShape
 from shapecheck.claims.unmarked_shapes import may_be_shape
+from shapecheck.claims.value_sentences import DescribedShape
 from shapecheck.shapes import comment_dtype
 
 # Without such a word texts in quotes may be what an argument may be, each with a shape of its own.

@@ -16,13 +16,7 @@ from shapecheck.claims.brackets import Bracket
 from shapecheck.claims.claim_sites import SiteKey, Sites
 from shapecheck.claims.comment_text import lone_capital
 from shapecheck.claims.described_entries import entry_shapes, item_shapes
-from shapecheck.claims.described_shapes import (
-    DescribedShape,
-    gives_else,
-    list_elements,
-    read_shapes,
-    sentence_at,
-)
+from shapecheck.claims.described_shapes import gives_else, list_elements, read_shapes
 from shapecheck.claims.docstring_sections import Item, Line, read_items, without_markup
 from shapecheck.claims.mentioned_shapes import named_shapes, shape_of_summary
 from shapecheck.claims.result_phrases import has_another_case
@@ -30,6 +24,7 @@ from shapecheck.claims.signature_lines import ARROW, read_signature
 from shapecheck.claims.statement_subjects import is_plain_type
 from shapecheck.claims.unmarked_shapes import admits_number, takes_no_array
 from shapecheck.claims.value_hints import MAY_LIST_TEXTS, MAY_SAY_TYPE, texts_of, type_of
+from shapecheck.claims.value_sentences import DescribedShape, sentence_at
 from shapecheck.model import Claim, DocstringHint, Selector, Span, entry_selector
 from shapecheck.shapes import AnyDim, AnyDims, NamedDim, Spec, parse_spec, print_spec
 from shapecheck.syntax.scopes import (

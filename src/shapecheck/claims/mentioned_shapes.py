@@ -6,7 +6,9 @@ import re
 from collections.abc import Container, Iterator
 
 from shapecheck.claims.comment_text import read_comment
-from shapecheck.claims.described_shapes import (
+from shapecheck.claims.doubtful_words import OF_ANOTHER_OR_CHANGED, SELDOM
+from shapecheck.claims.unmarked_shapes import is_listed_shape
+from shapecheck.claims.value_sentences import (
     QUOTED,
     DescribedShape,
     is_marked,
@@ -14,8 +16,6 @@ from shapecheck.claims.described_shapes import (
     sentence_at,
     shapes_of_value,
 )
-from shapecheck.claims.doubtful_words import OF_ANOTHER_OR_CHANGED, SELDOM
-from shapecheck.claims.unmarked_shapes import is_listed_shape
 
 _AND = re.compile(r"\band\b", re.IGNORECASE)
 _NAME = re.compile(r"\w+")
