@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import signal
 import time
 
 import pytest
@@ -11,8 +12,8 @@ from shapecheck.evaluate.limits import TimeLimitError, time_limit
 
 
 def test_what_waits_for_the_processor_is_not_ended_and_what_uses_it_is() -> None:
-    with time_limit(0.2, of_processor=True):
-        time.sleep(0.4)  # as where others have the processor
+    with time_limit(0.5, of_processor=True):
+        time.sleep(0.7)  # as where others have the processor
     began = time.monotonic()
     with pytest.raises(TimeLimitError), time_limit(0.2, of_processor=True):
         while time.monotonic() < began + 20:
@@ -22,6 +23,24 @@ def test_what_waits_for_the_processor_is_not_ended_and_what_uses_it_is() -> None
 def test_it_does_not_wait_without_end() -> None:
     with pytest.raises(TimeLimitError), time_limit(0.1, of_processor=True):
         time.sleep(20)
+
+
+@pytest.mark.parametrize("of_processor", [True, False])
+def test_an_alarm_as_the_body_ends_ends_nothing_that_comes_after(
+    monkeypatch: pytest.MonkeyPatch, *, of_processor: bool
+) -> None:
+    set_timer = signal.setitimer
+
+    def set_late(which: int, seconds: float) -> tuple[float, float]:
+        before = set_timer(which, seconds)
+        if not seconds:
+            signal.raise_signal(signal.SIGALRM)  # it was on its way already
+        return before
+
+    monkeypatch.setattr(signal, "setitimer", set_late)
+    with time_limit(60, of_processor=of_processor):
+        pass
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
 
 
 def test_by_the_clock_waiting_counts() -> None:

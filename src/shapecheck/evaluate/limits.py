@@ -64,19 +64,27 @@ def time_limit(seconds: float, *, of_processor: bool = False) -> Iterator[None]:
     global _alarms, _postponed  # noqa: PLW0603 - see below
     _alarms = _postponed = 0
     started, processor = time.monotonic(), time.process_time()
+    over = False
 
-    def wait_for_processor(signum: int, frame: FrameType | None) -> None:
+    def end_in_time(signum: int, frame: FrameType | None) -> None:
+        if over:
+            return  # the alarm came as the body ended: set again, it would end what comes after
         left = seconds - (time.process_time() - processor)
-        if left > 0 and time.monotonic() - started < seconds * _BUSY:
+        if of_processor and left > 0 and time.monotonic() - started < seconds * _BUSY:
             signal.setitimer(signal.ITIMER_REAL, max(left, _SHORTEST))
         else:
             _on_alarm(signum, frame)
 
-    handler = signal.signal(signal.SIGALRM, wait_for_processor if of_processor else _on_alarm)
-    outer = signal.setitimer(signal.ITIMER_REAL, seconds)[0]
+    outer = signal.getitimer(signal.ITIMER_REAL)[0]
+    handler = signal.signal(signal.SIGALRM, end_in_time)
     try:
-        yield
-    finally:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+            yield
+        finally:
+            over = True
+    finally:  # of its own, since an alarm may come before the line above
+        over = True
         signal.setitimer(signal.ITIMER_REAL, 0)
         if outer:
             signal.signal(signal.SIGALRM, handler)
