@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 _INSTALL = "Install Dask here and where the cluster's workers run: pip install 'jax-shapecheck[dask]'"
 _CONNECTING = 20.0  # seconds
 _NO_WORKERS = 60.0  # seconds that a cluster may be without any worker
+_ENDING = 5.0  # seconds that a process may take that has lost the one that started it
 _GLANCE = 1.0
 _BOUNCES = 5  # workers that may not know a history, one after the other
 _AHEAD = 2  # tasks for each place: one that is under way, and one that waits there for its end
@@ -229,7 +230,7 @@ class DaskCluster:
             except (RuntimeError, OSError, TimeoutError) as error:
                 cause = f"{error} {error.__cause__ or ''}".strip()
                 raise WorkerError(f"no local Dask cluster could be started ({cause}): --jobs needs none") from error
-        self._endings.callback(_quietly, cluster.close)
+        self._endings.callback(_end_local, cluster)
         return cluster
 
     def _see(self, folder: str, hashes: Mapping[str, str]) -> bool:
@@ -360,6 +361,18 @@ def _python_files(paths: Sequence[Path]) -> Iterator[str]:
     for path in paths:
         found = [path] if path.is_file() else sorted(path.rglob("*.py"))
         yield from (os.path.realpath(file) for file in found)
+
+
+def _end_local(cluster: LocalCluster) -> None:
+    """End a cluster of our own with what its workers have started, so that nothing of these is in use any more."""
+    import psutil  # noqa: PLC0415  # comes with Dask
+
+    below: list[Any] = []
+    for nanny in cluster.workers.values():
+        with contextlib.suppress(psutil.Error, AttributeError):  # its worker has ended by itself
+            below += psutil.Process(nanny.process.pid).children(recursive=True)
+    _quietly(cluster.close)
+    psutil.wait_procs(below, timeout=_ENDING)
 
 
 def _remove(folder: str) -> None:
