@@ -56,6 +56,31 @@ def permuted(x: Float[Array, "n"], order: Int[Array, "n"]) -> Float[Array, "n"]:
 def permute(x: Float[Array, "k"], order: Int[Array, "n"]) -> Float[Array, "k"]:  # ~SC203
     return permuted(x, order)
 """,
+    # Who calls it gives an axis of one, which stands for none; an integer that was made up does not come to its end.
+    "of_one.py": """
+def _scaled(x: Float[Array, "n"], rows: Float[Array, "out_ch in_ch width"], factor: int, of: int):
+    grid = jnp.broadcast_to(x[:, None], (x.shape[0], 4))
+    y = jax.lax.conv_general_dilated(grid[:, None, :], rows, (1,), "SAME")
+    return y[..., 0] * (factor % (factor // of))
+
+def scaled(x: Float[Array, "n"], weights: Float[Array, "m width"]):
+    return _scaled(x[: int(x.shape[0])], weights[:, None], 4, 2)
+""",
+    # Nobody does: it runs with one alone, also if what was made up ends it later.
+    "alone_of_one.py": """
+def _scaled(x: Float[Array, "n"], rows: Float[Array, "out_ch in_ch width"], factor: int, of: int):  # ~unreached
+    grid = jnp.broadcast_to(x[:, None], (x.shape[0], 4))
+    y = jax.lax.conv_general_dilated(grid[:, None, :], rows, (1,), "SAME")  # ~SC305
+    return y[..., 0] * (factor % (factor // of))
+""",
+    # A default of a caller is no reason why it should be two.
+    "default.py": """
+def spread(x: Float[Array, "n k"]) -> Float[Array, "n k"]:
+    return x * jnp.ones((x.shape[0], 2))  # ~SC305
+
+def both(x: Float[Array, "n"], k: int = 2) -> Float[Array, "n k"]:
+    return spread(jnp.stack([x] * k, axis=1))
+""",
     # What is false of the result is false for a caller, too.
     "false.py": """
 def late(delta: Float[Array, "T d"], metric: Float[Array, "Tin Tin"]) -> Float[Array, "T d"]:  # ~SC203

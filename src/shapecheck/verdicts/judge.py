@@ -22,7 +22,7 @@ from shapecheck.model import (
 from shapecheck.model.assumption import DRAWS_VECTORS, NO_AXES, OF_A_MOCK, ON_PATH, is_of_stacks, without_varied
 from shapecheck.shapes import parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
-from shapecheck.verdicts.called_apart import called_apart, without_lone_errors
+from shapecheck.verdicts.called_apart import CalledApart
 from shapecheck.verdicts.claim_outcome import Mismatch, size_at_fault
 from shapecheck.verdicts.evaluation_results import MADE_UP, ClaimKey, Result, evaluate
 from shapecheck.verdicts.evidence import (
@@ -102,9 +102,9 @@ def judge(modules: Mapping[str, Module], runs: Iterable[Sequence[Evaluation]]) -
     place of symbols, may show that it holds after all. Over entries one failure is enough.
     """
     verdicts, runs = Verdicts(), list(runs)
-    apart = called_apart(modules, runs)
+    apart = CalledApart(modules, runs)
     for evaluations in runs:
-        counting = without_lone_errors(modules, evaluations, apart)
+        counting = apart.without_lone_errors(evaluations)
         verdicts.explained += () if counting else evaluations
         try:
             _entry(modules, counting, verdicts)

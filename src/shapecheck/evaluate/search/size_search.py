@@ -40,7 +40,7 @@ from shapecheck.evaluate.search.suggest_ties import (
 )
 from shapecheck.evaluate.search.tie_explanations import TieExplanations
 from shapecheck.evaluate.search.unfit_sizes import fails_elsewhere, unfit_axes
-from shapecheck.model import FunctionKey
+from shapecheck.model import Assumption, FunctionKey
 from shapecheck.shapes.expressions import divisors
 
 
@@ -452,7 +452,7 @@ class SizeSearch:
         self._attempts.allow(_FURTHER)
         tied = self._with_ties(deepest, lambda tie, outcome: True)
         if not tied.ok:
-            return found
+            return dataclasses.replace(found, requires=self._needed_by_line(deepest, tied))
         bare = try_as_limits(tied, self._attempts.run)
         if bare is not None:
             return dataclasses.replace(found, tied=(bare,))
@@ -462,6 +462,15 @@ class SizeSearch:
         ties = (self.explanations.explain(tie, tied) for tie in tied.trial.substitution.ties)
         requires = next((each for each in ties if each.provenance == "invented"), None)
         return dataclasses.replace(found, requires=requires, tied=(tied,))
+
+    def _needed_by_line(self, before: TrialOutcome, tied: TrialOutcome) -> Assumption | None:
+        """The one tie with which a run passes the line where it failed before, if what ends it then is no shape."""
+        new = [tie for tie in tied.trial.substitution.ties if tie not in before.trial.substitution.ties]
+        is_past = tied.place != before.place and self.is_further(tied, before)
+        if len(new) != 1 or not is_past or tied.failure is None or tied.failure.kind == "shape":
+            return None
+        needed = self.explanations.explain(new[0], tied)
+        return needed if needed.provenance == "invented" else None
 
     def _with_multiple(self, tied: TrialOutcome) -> TrialOutcome | None:
         """What `tied` shows where one of the two sizes that it made equal is a multiple of the other, if that goes too.
