@@ -405,6 +405,20 @@ class Layer(eqx.Module):
     def of_one(self, x: Float[Array, "... d"]) -> Float[Array, "... out"]:
         return self.linear(x)
 """,
+    # an axis beside any number of others has a name all the same, which the call's own may be
+    "of_fields.py": """
+class Scale(eqx.Module):
+    weight: Float[Array, "time ..."]
+
+    def __init__(self, m: int):
+        self.weight = jnp.ones((m, 1))
+
+    def __call__(self, x: Float[Array, "time n"]) -> Float[Array, "time n"]:
+        return self.weight * x
+
+    def turned(self, x: Float[Array, "time n"]) -> Float[Array, "time n"]: ~SC203
+        return (self.weight * x).T
+""",
     # none or one, and no more
     "at_most_one.py": """
 def centre(nodes: Float[Array, "*batch n m"], weights: Float[Array, "*batch n"]):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from shapecheck.evaluate.framework_protocol import modules_in, pytree_classes
 from shapecheck.evaluate.inputs.facts.runtime_annotations import annotation_of_field, array_type
 from shapecheck.evaluate.probes.attribute_access import read_attribute
-from shapecheck.shapes import NamedDim, SpecError, is_variadic, parse_spec
+from shapecheck.shapes import Dim, NamedDim, SpecError, is_variadic, parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
 Describe = Callable[[object], Mapping[str, ParameterSpec]]
@@ -52,6 +52,17 @@ def _named_axes(module: object, describe: Describe) -> Iterator[tuple[str, int]]
             dims = parse_spec(text).dims
         except SpecError:
             continue
-        if len(dims) == len(shape) and not any(map(is_variadic, dims)):
-            pairs = zip(dims, shape, strict=True)
-            yield from ((dim.name, size) for dim, size in pairs if isinstance(dim, NamedDim) and type(size) is int)
+        pairs = _axis_by_axis(dims, shape)
+        yield from ((dim.name, size) for dim, size in pairs if isinstance(dim, NamedDim) and type(size) is int)
+
+
+def _axis_by_axis(dims: Sequence[Dim], shape: Sequence[object]) -> Iterator[tuple[Dim, object]]:
+    """The dims with the sizes that they have, in front of one that stands for several and behind it."""
+    variadic = [index for index, dim in enumerate(dims) if is_variadic(dim)]
+    before = variadic[0] if variadic else len(dims)
+    behind = len(dims) - before - 1 if variadic else 0
+    if len(variadic) > 1 or len(shape) < before + behind or (not variadic and len(shape) != before):
+        return
+    yield from zip(dims[:before], shape[:before], strict=True)
+    if behind:
+        yield from zip(dims[-behind:], shape[-behind:], strict=True)
