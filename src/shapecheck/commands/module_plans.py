@@ -147,19 +147,31 @@ def _named_shapes(module: Module) -> Iterator[ShapeOfName]:
 
 
 def _claimed_shapes(module: Module, kinds: Collection[str]) -> Iterator[ClaimedShape]:
-    """What claims say of sites of these kinds, as variables and results; nothing where they may say several things."""
+    """What claims say of sites of these kinds, as variables and results; nothing where they may say several things.
+
+    Of alternatives, `(n, m) or (len(rows), m)`, what all have alike: how many axes there are.
+    """
     found: dict[int, list[Claim]] = {}
     for claim in module.claims:
         is_plain = not (claim.loose and "param" not in kinds)  # of an argument plain numbers are its sizes, too
-        is_plain &= not claim.select and not claim.readings and claim.group is None
+        is_plain &= not claim.select and not claim.readings
         if is_plain and len(claim.sites) == 1 and module.sites[claim.sites[0]].kind in kinds:
             found.setdefault(claim.sites[0], []).append(claim)
     for index, claims in found.items():
-        if len({claim.spec for claim in claims}) == 1:
+        plain: set[str | None] = {each.spec for each in claims if each.group is None}
+        specs = plain or {_any_sizes(each) for each in claims}
+        spec = specs.pop()
+        if spec is not None and not specs:
             place = module.sites[index].position
             lines = {*(claim.span.line for claim in claims), *((place.line,) if place is not None else ())}
             words = [word for line in sorted(lines) for word in _WORD.findall(module.lines[line - 1].partition("#")[0])]
-            yield ClaimedShape(index, claims[0].spec, tuple(dict.fromkeys(words)))
+            yield ClaimedShape(index, spec, tuple(dict.fromkeys(words)))
+
+
+def _any_sizes(claim: Claim) -> str | None:
+    """As many axes as a claim says, each of any size; None if it leaves open how many."""
+    rank = parse_spec(claim.spec).rank()
+    return None if rank is None else " ".join(["_"] * rank)
 
 
 _WORD = re.compile(r"[^\W\d]\w*")

@@ -66,6 +66,32 @@ class Outer(eqx.Module):
     def __call__(self, x: Float[Array, "d"], cache: Cache):
         return self.inner(x, cache.k[0], cache.v[0])  # (e,)
 """,
+    # of alternatives all have two axes: that the fields have one each, with which all else holds, is a guess
+    "either.py": """
+class State(eqx.Module):
+    rows: Array
+    columns: Array
+
+def product(state: State, chosen: Array | None = None) -> Array:
+    '''The product.
+
+    Returns:
+        Array of shape (n, m) or (len(chosen), m). ~unreached
+    '''
+    rows = state.rows if chosen is None else state.rows[chosen]
+    return rows @ state.columns.T
+
+def rest(y: Array, state: State) -> Array:
+    '''What is left.
+
+    Args:
+        y: Array of shape (n, m).
+
+    Returns:
+        Array of shape (n, m).
+    '''
+    return y - product(state)
+""",
     # the integers of an instance are sizes of the dims of the same names, in whichever order the arguments come
     "behind.py": """
 import dataclasses
