@@ -39,6 +39,11 @@ PHRASES = {
     ),
     "one of several in a tuple": ("Step.\n\n    Returns (state, obs (B, D), reward)\n    ", THREE, ["[B D] .1"]),
     "by what is returned": ("Do it.\n\n    Returns b (N, T), a (T,)\n    ", "a, b", ["[N T] .1", "[T] .0"]),
+    "by what is returned, if it is wanted": (
+        "Do it.\n\n    Returns:\n        a: what is left (N, T)\n        b: perhaps its ends (T,)\n    ",
+        "(a, b) if n_rbf else (a, None)",
+        ["[N T] .0", "[T] .1"],
+    ),
     # what is none, or none of the result
     "several, of which one is returned": ("Returns means (N, T), covs (N, T, T).", ONE, []),
     "a tuple of results": ("Returns (mean, var).", TWO, []),

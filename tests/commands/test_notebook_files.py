@@ -13,7 +13,7 @@ import shapecheck
 from shapecheck.commands import fix
 from shapecheck.commands.check import check
 from shapecheck.config import ConfigError, load
-from shapecheck.files.notebook_source import NotebookError, cell_python, read_notebook, split_cell_path
+from shapecheck.files.notebook_source import NotebookError, cell_python, read_notebook, split_cell_path, with_python
 from shapecheck.model import Report
 from shapecheck.report import FORMATS
 
@@ -173,6 +173,12 @@ def test_a_magic_may_go_on_over_several_lines() -> None:
 def test_a_magic_may_stand_without_its_sign() -> None:
     assert cell_python("ls ../data/x\ncd ..\npip install -q flax").split("\n") == ["pass"] * 3
     assert cell_python("ls = [1]\nx = (\n") == "ls = [1]\nx = (\n"  # no Python, but no magic in it
+
+
+def test_a_cell_may_be_indented_as_a_whole() -> None:
+    text = "\n  def f():\n      return 1\n\n  y = f()\n"
+    assert cell_python(text) == "\ndef f():\n    return 1\n\ny = f()\n"
+    assert with_python(text, cell_python(text).replace("y = f()", "z = f()")) == text.replace("y = f()", "z = f()")
 
 
 def test_paths_of_cells() -> None:

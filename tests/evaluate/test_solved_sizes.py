@@ -43,6 +43,52 @@ class Other(Net):
         x = self.pool(jax.nn.relu(self.second(x)))
         return self.dense(x[:251].ravel())  ~SC301
 """,
+    # What is joined has as many features together as the layer was made for; not with one of them twice, nor where
+    # claims say for how many the layer was made.
+    "shares.py": """
+class Flow(eqx.Module):
+    layer: eqx.nn.Linear
+
+    def __init__(self, in_size: int, width: int, *, key: PRNGKeyArray):
+        self.layer = eqx.nn.Linear(in_size, width, key=key)
+
+    def __call__(self, x: Float[Array, "d"], t: Float[Array, "k"]) -> Float[Array, "width"]:
+        return self.layer(jnp.concatenate([x, t]))
+
+
+class Named(Flow):
+    def __call__(self, x: Float[Array, "in_size"], t: Float[Array, "k"]) -> Float[Array, "width"]:
+        return self.layer(jnp.concatenate([x, t]))  ~SC301
+
+
+class Twice(Flow):
+    def __call__(self, x: Float[Array, "d"], t: Float[Array, "k"]) -> Float[Array, "width"]:
+        return self.layer(jnp.concatenate([x, t, t]))  ~SC301
+""",
+    # There are as many windows as the image has; a number that is written is no image's.
+    "windows.py": '''
+from einops import rearrange
+
+
+def joined(windows: jax.Array, window_size: int, H: int, W: int) -> jax.Array:
+    """
+    Args:
+        windows: of shape (num_windows*B, window_size*window_size, C)
+
+    Returns:
+        of shape (B, H, W, C)
+    """
+    sizes = {"h": H // window_size, "w": W // window_size, "i": window_size, "j": window_size}
+    return rearrange(windows, "(b h w) (i j) c -> b (h i) (w j) c", **sizes)
+
+
+def halves(windows: jax.Array) -> jax.Array:
+    """
+    Args:
+        windows: of shape (num_windows*B + 1, C)
+    """
+    return rearrange(windows, "(b h) c -> b h c", h=7)  ~SC301
+''',
     # Who makes the model gives it as many patches as its image has.
     "places.py": '''
 import flax.linen as nn

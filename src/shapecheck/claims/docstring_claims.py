@@ -550,7 +550,18 @@ def _returns_one_of(node: Function | ast.ClassDef, items: Sequence[Item]) -> boo
 
 
 def _returned_names(node: Function) -> list[str]:
-    """The names of what a function returns, if it returns the same tuple of variables everywhere."""
-    found = {tuple(map(dotted_name, value.elts)) for value in returned_values(node) if isinstance(value, ast.Tuple)}
-    names = [*found.pop()] if len(found) == 1 else []
-    return [name or "" for name in names]
+    """The names of what a function returns, if it returns the same tuple of variables everywhere, or None for some."""
+    tuples = [value.elts for value in returned_values(node) if isinstance(value, ast.Tuple)]
+    if len({*map(len, tuples)}) != 1:
+        return []
+    names: list[str] = []
+    for parts in zip(*tuples, strict=True):
+        called = {dotted_name(each) or "" for each in parts if not _is_none(each)}
+        if len(called) > 1:
+            return []
+        names += called or {""}
+    return names
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None

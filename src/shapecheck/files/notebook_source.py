@@ -87,7 +87,8 @@ def split_cell_path(path: str) -> tuple[str, int]:
 
 def cell_python(text: str) -> str:
     """The text of a cell, with something that Python reads in the place of each line that only IPython does."""
-    lines = text.split("\n")
+    indent = _indent(text)
+    lines = [line.removeprefix(indent) for line in text.split("\n")]
     # Colab's titles are comments, which may stand ahead of a magic.
     first = next((number for number, line in enumerate(lines) if line.strip() and not line.startswith("#")), 0)
     if lines[first].startswith("%%"):
@@ -113,7 +114,8 @@ def with_python(text: str, python: str) -> str:
     written, before, after = text.split("\n"), cell_python(text).split("\n"), python.split("\n")
     lines: list[str] = []
     for kind, first, last, new_first, new_last in difflib.SequenceMatcher(None, before, after, False).get_opcodes():
-        lines += written[first:last] if kind == "equal" else after[new_first:new_last]
+        new = [line and _indent(text) + line for line in after[new_first:new_last]]
+        lines += written[first:last] if kind == "equal" else new
     return "\n".join(lines)
 
 
@@ -150,6 +152,12 @@ def _code_cells(document: Mapping[str, Any]) -> list[dict[str, object]]:
 def _source(cell: Mapping[str, object]) -> str:
     source = cell.get("source", "")
     return "".join(source) if isinstance(source, list) else str(source)
+
+
+def _indent(text: str) -> str:
+    """The blanks in front of the first line with code, which IPython takes off all lines."""
+    first = next((line for line in text.split("\n") if line.strip()), "")
+    return first[: len(first) - len(first.lstrip())]
 
 
 def _is_python(text: str) -> bool:

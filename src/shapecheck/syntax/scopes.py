@@ -300,8 +300,14 @@ def is_generator(node: Function) -> bool:
 
 
 def returned_values(node: Function) -> Iterator[ast.expr]:
-    """What the function's own `return` statements return."""
-    return (part.value for part in own_nodes(node) if isinstance(part, ast.Return) and part.value is not None)
+    """What the function's own `return` statements return; of `return a if flag else b` both."""
+    left = [part.value for part in own_nodes(node) if isinstance(part, ast.Return) and part.value is not None][::-1]
+    while left:
+        value = left.pop()
+        if isinstance(value, ast.IfExp):
+            left += (value.orelse, value.body)
+        else:
+            yield value
 
 
 def result_count(node: Function) -> int:

@@ -20,7 +20,7 @@ from shapecheck.model import (
     weakest,
 )
 from shapecheck.model.assumption import DRAWS_VECTORS, NO_AXES, OF_A_MOCK, ON_PATH, is_of_stacks, without_varied
-from shapecheck.shapes import parse_spec
+from shapecheck.shapes import AnyDims, parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
 from shapecheck.verdicts.called_apart import CalledApart
 from shapecheck.verdicts.claim_outcome import Mismatch, size_at_fault
@@ -187,6 +187,7 @@ def _entry(modules: Mapping[str, Module], evaluations: Sequence[Evaluation], ver
     good: dict[ClaimKey, bool] = {}
     bad: dict[ClaimKey, Contradiction] = {}
     doubtful: set[ClaimKey] = set()  # not seen to hold, but to fail, with some number of axes that is said to be any
+    excused: set[ClaimKey] = set()  # seen to fail with such a number that may not be meant
     for number, ((rank, _), group) in enumerate(cases.items()):
         is_usual = rank == evaluations[0].rank
         for key in dict.fromkeys(key for each in group for key in each.results):
@@ -196,6 +197,7 @@ def _entry(modules: Mapping[str, Module], evaluations: Sequence[Evaluation], ver
             if isinstance(found, Contradiction):
                 if _holds_for_another_rank(modules, key, found, (each for each in every if each not in group)):
                     verdicts.unknown.setdefault(key, OTHER_RANK)
+                    excused.add(key)
                 elif reach := _reach([m for each in every if key in each.results and (m := each.results[key].bad)]):
                     verdicts.unknown.setdefault(key, reach)
                 else:
@@ -218,7 +220,7 @@ def _entry(modules: Mapping[str, Module], evaluations: Sequence[Evaluation], ver
             verdicts.unknown.setdefault(key, AXES_UNSEEN)
             continue
         verdicts.good.add(key)
-        if everywhere and key not in bad:
+        if everywhere and key not in bad and key not in excused:
             verdicts.for_all_sizes.add(key)
     for key, contradiction in bad.items():
         verdicts.bad.setdefault(key, contradiction)
@@ -273,11 +275,17 @@ def _holds_for_another_rank(
 ) -> bool:
     """Whether a comment that has too many axes or too few holds for another number of those that nobody says.
 
-    One with `...` as well: `(..., n, d)` is about a batch, and an argument of shape `(..., d)` may be one vector.
+    One with `...` as well: `(..., n, d)` is about a batch, and an argument of shape `(..., d)` may be one vector. Three
+    dots that end an annotation may say no more than that there are axes: `b ...` of what holds with one, two and three.
     """
-    if found.mismatch.reason != "rank" or modules[key[0]].claims[key[1]].notation == "annotation":
-        return False
-    return any(each.results[key].good and each.results[key].bad is None for each in others if key in each.results)
+    claim = modules[key[0]].claims[key[1]]
+    seen = [each for each in others if key in each.results]
+    holding = [each.results[key].good and each.results[key].bad is None for each in seen]
+    if claim.notation == "annotation":
+        dims = parse_spec(claim.spec).dims
+        has_none = found.evaluation.rank == 0 and len(dims) > 1 and isinstance(dims[-1], AnyDims)
+        return has_none and bool(holding) and all(holding)
+    return found.mismatch.reason == "rank" and any(holding)
 
 
 def _verdict(

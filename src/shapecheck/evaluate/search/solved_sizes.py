@@ -9,20 +9,23 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from shapecheck.evaluate.inputs.facts.namesakes import are_height_and_width
 from shapecheck.evaluate.inputs.synthesis.made_integers import ODD
 from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED, Substitution
 from shapecheck.evaluate.inputs.trials.ties import CallSignature
-from shapecheck.evaluate.inputs.trials.trial import Trial, TrialOutcome
+from shapecheck.evaluate.inputs.trials.trial import INDEPENDENT, Trial, TrialOutcome
 from shapecheck.evaluate.search.unfit_sizes import contracts, unfit_pairs
+from shapecheck.shapes.expressions import names
 
 _MOST_NAMES = 8  # free sizes of one call that are looked at
 _LARGEST = 1 << 14
 _LARGEST_IMAGE = 1 << 10
 _CHANNELS = re.compile(r"c|ch|(?:\w*_)?channels?(?:_\w+)?", re.IGNORECASE)
+_CHUNKS = re.compile(r"can't divide axis of length (\d+) in chunks of (\d+)")
+_FEW = (2, 3)  # arrays that are joined
 _STEP = 2  # times its size is where another look is taken: what splits the one splits the other
 
 _Attempt = Callable[[Trial], TrialOutcome | None]
@@ -84,6 +87,64 @@ def with_square_images(error: TrialOutcome, attempt: _Attempt) -> Iterator[Trial
             most = size - 1
         else:  # also where nothing is left of an image
             least = size + 1
+
+
+def with_whole_chunks(error: TrialOutcome, attempt: _Attempt) -> Iterator[TrialOutcome]:
+    """The runs with as many items in an axis as made-up integers divide it into: `(b h w) -> b h w` of `h = H // size`.
+
+    The axis counts free sizes alone, `windows*batch`, and one of them is so many.
+    """
+    message, bound_call = error.failure.message if error.failure is not None else "", error.bound_call
+    found = _CHUNKS.search(message)
+    if found is None or bound_call is None:
+        return
+    length, chunk = int(found[1]), int(found[2])
+    free = {name: int(text) for name, text in bound_call.chosen if text.isdigit()}
+    dim = bound_call.computed.get(length)
+    counted = [*names(dim.expression)] if dim is not None else [name for name, size in free.items() if size == length]
+    varied = attempt(dataclasses.replace(error.trial, invention=ODD))
+    other = _CHUNKS.search(varied.failure.message) if varied is not None and varied.failure is not None else None
+    if not set(counted) <= free.keys() or other is None or other[2] == found[2]:
+        return
+    for name in counted:
+        solved = attempt(_with_size(error.trial, name, chunk))
+        if solved is not None:
+            yield solved
+
+
+def with_shares(error: TrialOutcome, attempt: _Attempt, signature: CallSignature) -> Iterator[TrialOutcome]:
+    """The run with features that are as many together as a layer takes: `Linear(in_size, d)` of `concatenate([x, t])`.
+
+    None where claims name what the layer is made for.
+    """
+    untied = attempt(dataclasses.replace(error.trial, substitution=INDEPENDENT))
+    if untied is None or untied.bound_call is None or untied.place != error.place:
+        return
+    bound_call, pairs = untied.bound_call, unfit_pairs(untied)
+    if len(pairs) != 1 or not contracts(untied):
+        return
+    made = {
+        str(size): name.rpartition(".")[2]
+        for name, size in bound_call.integers.items()
+        if name not in bound_call.arguments
+    }
+    free = {name: int(text) for name, text in bound_call.chosen if text.isdigit()}
+    for wanted, joined in itertools.permutations(pairs[0]):
+        for number in _FEW:
+            for shares in itertools.combinations(free, number):
+                if wanted not in made or signature.uses(made[wanted]) or sum(free[n] for n in shares) != int(joined):
+                    continue
+                sizes = _split(int(wanted), number)
+                solved = attempt(_with_sizes(untied.trial, dict(zip(shares, sizes, strict=True)))) if sizes else None
+                if solved is not None:
+                    yield solved
+
+
+def _split(size: int, parts: int) -> Sequence[int]:
+    """So many numbers, no two alike, that come to a size together; none if it is too small."""
+    sizes = [size // parts - step for step in range(1, parts)]
+    sizes.append(size - sum(sizes))
+    return sizes if min(sizes) > 1 else ()
 
 
 def _constant(pair: tuple[str, ...], error: TrialOutcome, sides: tuple[str, str], attempt: _Attempt) -> int | None:

@@ -20,7 +20,12 @@ from shapecheck.evaluate.search.code_errors import CodeErrors
 from shapecheck.evaluate.search.further_runs import FurtherRuns, stacked_records
 from shapecheck.evaluate.search.size_search import SizeSearch
 from shapecheck.evaluate.search.sizes_of_callers import are_chosen_together, is_left_to_callers
-from shapecheck.evaluate.search.solved_sizes import with_solved_sizes, with_square_images
+from shapecheck.evaluate.search.solved_sizes import (
+    with_shares,
+    with_solved_sizes,
+    with_square_images,
+    with_whole_chunks,
+)
 from shapecheck.model import Assumption
 from shapecheck.worker.messages.plans import EntryPlan
 
@@ -107,8 +112,12 @@ class TiedErrors:
         """A run that comes further where a free size meets the one that made-up integers come to, if that is all."""
         with self._attempts.apart(_SOLVED, _SOLVED_SECONDS):
             attempt = self._attempts.run_if_possible
-            solved = with_solved_sizes(error, attempt, self._call_spec.signature)
-            runs = itertools.chain(solved, with_square_images(error, attempt))
+            runs = itertools.chain(
+                with_solved_sizes(error, attempt, self._call_spec.signature),
+                with_shares(error, attempt, self._call_spec.signature),
+                with_square_images(error, attempt),
+                with_whole_chunks(error, attempt),
+            )
             return next((each for each in runs if each.ok or is_further(each, error)), None)
 
     def _takes_no_stacks(self, outcome: TrialOutcome) -> bool:

@@ -435,6 +435,17 @@ def shifted(
     first, second = centre(few, weights_of_few), centre(nodes, weights)
     return jnp.linalg.norm(first - second)  ~SC305
 """,
+    # three dots behind other axes may say no more than that there are axes
+    "dots_at_end.py": """
+def cross(a: Float[Array, "b ..."], c: Float[Array, "b ..."]) -> Float[Array, "b ..."]:
+    return (a[..., 0] * c[..., 1] - a[..., 1] * c[..., 0])[..., None]
+
+def crossed(a: Float[Array, "b ..."], c: Float[Array, "b ..."]) -> Float[Array, "b ..."]:  ~SC203
+    return (a[..., 0] * c[..., 1] - a[..., 1] * c[..., 0])[None]
+
+def dots_in_front(a: Float[Array, "... d"]) -> Float[Array, "... d"]:  ~SC203
+    return a if a.ndim > 1 else a.sum(keepdims=True)
+""",
     # an axis of `...` that is squeezed out is one of one
     "squeezed.py": """
 def rotated(vector: Float[Array, "b ..."], angle: Float[Array, "b ..."]) -> Float[Array, "b ..."]:
