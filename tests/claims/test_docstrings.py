@@ -451,6 +451,20 @@ STYLES = {
         ''',
         ["[k]: field b"],
     ),
+    "a string below a field describes it": (
+        '''
+        class A:
+            b: Array
+            """``(d,)`` exponents, sorted."""
+
+            c: Array | None = None
+            r"""Series of shape (n_saves, d), or ``None`` unless they
+            were saved."""
+
+            """Of shape (k,), whatever it is."""
+        ''',
+        ["[d]: field b", "[n_saves d]: field c"],
+    ),
     "a dataclass describes its fields": (
         '''
         class A:
@@ -473,6 +487,7 @@ DESCRIPTIONS = {
     "f32[b, t], the logits": ["Float32[b t]"],
     "array of shape (b, t), float32": ["Float32[b t]"],
     "array of shape (b, t) or (t,)": ["[b t]", "[t]"],
+    "the RF or IQ data of shape (b, t)": ["[b t]"],
     "array of shape `(n,)`. (Or shape `()` if `n` is None.)": ["[n]", "[]"],
     "Optional array of shape (b,)": ["[b]"],
     "a list of arrays of shape (b,)": ["[b] .leaves each"],

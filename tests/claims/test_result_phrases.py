@@ -44,6 +44,17 @@ PHRASES = {
         "(a, b) if n_rbf else (a, None)",
         ["[N T] .0", "[T] .1"],
     ),
+    "basis functions": ("Do it.\n\n    Returns:\n        Basis functions of x, shape (N, T).\n    ", ONE, ["[N T]"]),
+    "behind their types": (
+        "Do it.\n\n    Returns:\n        Tuple[jax.Array, jax.Array]: (N), (N, T)\n    ",
+        TWO,
+        ["[N] .0", "[N T] .1"],
+    ),
+    "each of them": (
+        "Do it.\n\n    Returns:\n        tuple: Arrays :math:`(a, b)`, each of shape ``[N]``.\n    ",
+        TWO,
+        ["[N] .leaves each"],
+    ),
     # what is none, or none of the result
     "several, of which one is returned": ("Returns means (N, T), covs (N, T, T).", ONE, []),
     "a tuple of results": ("Returns (mean, var).", TWO, []),

@@ -17,6 +17,7 @@ SOURCE = 'def f(x, mask, n_node):\n    """{}"""\n    return g(x)\n'
         ("Two views of it. The output has shape (B, H, W).", ["the returned value: B H W"]),
         ("Evaluate all.\n\n    mask is (P, S); the result is (P, E).\n    ", ["mask: P S", "the returned value: P E"]),
         ("Rearrange x (n, c, h, w) into a grid in one x (c, n * h, w).", ["x: n c h w"]),
+        ("Draw points of the surface, shape (n_points, 3), float32.", ["the returned value: n_points 3"]),
         ("Packs x -> (N, 3) and returns it.", ["the returned value: N 3"]),
         # what is taken, or listed, or only cited
         ("Packs x -> (N, 3) and delegates to the core.", []),

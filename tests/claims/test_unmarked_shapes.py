@@ -45,6 +45,7 @@ PARAMETERS = {
     "x: (n,) indices into the table": "[n]: param x",
     "x `[..., 3]`: coordinates": "[... 3]: param x",
     "x `float` `[n_rays, 3]`: where they begin": "[n_rays 3]: param x",
+    "x: positions in the frame (nstep, norbit, xyz)": "[nstep norbit 3]: param x",
     "x [n_nodes, hidden]-ndarray: of each node": "[n_nodes hidden]: param x",
 }
 NO_SHAPES = [
@@ -55,6 +56,7 @@ NO_SHAPES = [
     "x: values from time [0, ..., T-1] on",
     "x: rate in [0, 1]",
     "x: in the interval (a, b)",
+    "x: of which the last axis has the lower and upper bounds [L, U].",
     "x: one of (min, max)",
     "x: pressure in [bar]",
     "x: length [m]",

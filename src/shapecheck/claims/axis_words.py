@@ -32,7 +32,8 @@ _DIM_WORDS = words(
     species horizon bond bonds ray rays view views camera cameras joint joints vertex vertices face faces memory
     slot slots order degree data dataset examples example instances instance objects object box boxes anchors
     keypoints landmarks sites variables vars outputs inputs targets sources spatial temporal grid voxels cells
-    cell nnz
+    cell nnz structures systems molecules bodies stars planets orbits galaxies satellites detectors antennas
+    baselines wavelengths crystals xyz
     """
 )
 # What ends a name that is a place among others, and no number of them.
@@ -73,8 +74,9 @@ def looks_like_dim(name: str) -> bool:
 
 
 def _is_word_of_axes(part: str) -> bool:
-    """Whether axes are called so, or counted so: `atoms`, `natoms`, `numatoms`."""
-    return part in _DIM_WORDS or any(part.removeprefix(prefix) in _DIM_WORDS for prefix in ("num", "n"))
+    """Whether axes are called so, or counted so: `atoms`, `natoms`, `numatoms`, `norbit`."""
+    counted = [part.removeprefix(prefix) for prefix in ("num", "n") if part.startswith(prefix)]
+    return part in _DIM_WORDS or any(each in _DIM_WORDS or f"{each}s" in _DIM_WORDS for each in counted)
 
 
 def is_dim_word(name: str) -> bool:

@@ -150,6 +150,8 @@ class DocstringReader:
                 yield from (DocstringHint(p[0], p[1], axes, kind, texts) for p in places if p is not None)
 
     def _of_node(self, scope: int, node: Function | ast.ClassDef) -> Iterator[Claim]:
+        if isinstance(node, ast.ClassDef):
+            yield from self._of_fields(scope, node)
         docstring = _docstring_matching(_MAY_STATE, node)
         if docstring is None:
             return
@@ -180,6 +182,16 @@ class DocstringReader:
             if not says_result and isinstance(node, Function):
                 is_result = number == 0 and _is_property(node)
                 yield from self._of_result(scope, node, text, is_result=is_result, is_first=number == 0)
+
+    def _of_fields(self, scope: int, node: ast.ClassDef) -> Iterator[Claim]:
+        """What a string below a field says of it, as documentation tools read them."""
+        for field, below in itertools.pairwise(node.body):
+            match field, below:
+                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str()) as docstring):
+                    item = Item("field", (name,), self._lines(docstring))
+                    text = _join_lines(item.lines)
+                    if _MAY_STATE.search(text.text):
+                        yield from self._of_item(scope, node, item, text, 0, self.readable)
 
     def _items_of(self, scope: int, node: Function | ast.ClassDef, docstring: ast.Constant) -> list[Item]:
         if scope not in self._items:

@@ -135,7 +135,7 @@ def _object(lead: str, sentence: str) -> re.Match[str] | None:
 _BEFORE_LAST = re.compile(
     r"\w\S*\s+\S*\w[^\w\s]*\s*(?:[:,]\s*(?:an?\s+)?|,?\s+as\s+an?\s+|[,;:]\s*(?:of\s+|with\s+)?shape\s*[=:]?\s*)[`'\"]*$"
 )
-_BEHIND_LAST = re.compile(r"[`'\"]*(?P<noun>\s+(?:array|matrix|tensor|vector))?[.\s]*")
+_BEHIND_LAST = re.compile(r"[`'\"]*(?P<noun>\s+(?:array|matrix|tensor|vector))?(?:,(?:\s[\w-]+){1,3})?[.\s]*")
 _SENTENCE_ENDS = re.compile(r"(?<=[^.]\.)\s|\n\s*\n")
 _LAST_NAME = re.compile(r"(\w+)[^\w]*$")
 

@@ -13,6 +13,7 @@ from shapecheck.claims.value_sentences import ENTRY_LINE, SENTENCE, DescribedSha
 
 _AND = re.compile(r"\band\b", re.IGNORECASE)
 _BULLET = re.compile(r"^[ \t]*[-*+]\s", re.MULTILINE)
+_TUPLE_TYPE = re.compile(r"^\s*`*(?:[Tt]uple|[Ll]ist)\[[^\n]*\]`*\s*:")
 _RESPECTIVELY = re.compile(r"\brespectively\b")
 KINDS = frozenset({"tuple", "Tuple", "list", "List"})  # what stands above the list of results, and is none of them
 
@@ -48,9 +49,10 @@ def in_order(
 
 
 def _is_in_column(text: str, segment: Segment) -> bool:
-    """Whether shapes end a text, and blanks part them from it, or are all of it."""
+    """Whether shapes end a text, and blanks part them from it, or are all of it, or all behind the type of a tuple."""
     before, behind = text[: segment.shapes[0].start], text[segment.shapes[-1].end :]
-    return (before.endswith(("  ", "\t")) or not before.strip(" `(")) and not behind.strip(" `.)\n")
+    is_alone = before.endswith(("  ", "\t")) or not _TUPLE_TYPE.sub("", before).strip(" `(")
+    return is_alone and not behind.strip(" `.)\n")
 
 
 def results_of_bullets(text: str, marked: Sequence[Segment], count: int) -> list[DescribedShape]:

@@ -52,6 +52,7 @@ _NUMBERS = frozenset({"float", "int", "complex"})
 _NUMBER_BEFORE = re.compile(r"(?:^|[:(])\s*(?:float|int|scalar|number)\)?(?:\s+or)?\s+[`'\"]*$")
 _NUMBER_BEHIND = re.compile(r"[\s`'\")\]]*,?\s*or\s+(?:an?\s+|one\s+)?(?:float|int|scalar|number)\b", re.IGNORECASE)
 _COORDINATES = words("x y z u v w i j")
+_BOUNDS_BEFORE = re.compile(r"\b(?:bounds|limits|interval|range)\s+[`'\"]*$", re.IGNORECASE)
 _UNIT_BEFORE = re.compile(r"\b(?:in|units?|(?<!array )(?<!tensor )(?<!matrix )of|from|to|between|by)\s+[`'\"]*$")
 _COUNTED = re.compile(r"(\w*?)_?\d+")
 _FLOAT = re.compile(r"b?fp?\d+")
@@ -68,6 +69,8 @@ def is_unmarked_shape(text: str, segment: Segment, begin: int, *, is_return: boo
         return True
     bracket = segment.shapes[0]
     lead = text[begin : bracket.start] if begin else _SLOT.sub(_blank, text[: bracket.start], count=1)
+    if _BOUNDS_BEFORE.search(text[: bracket.start]):
+        return False  # "the lower and upper bounds [L, U]"
     if segment.arrow or not all(may_be_shape(each, known) for each in segment.shapes):
         return False
     entry = _ENTRY.search(text[: bracket.start]) if is_return else None

@@ -51,7 +51,8 @@ ENTRY_LINE = re.compile(
 _OF_EACH = re.compile(
     r"\b(?:(?:tuple|pair|list|sequence)s?\s+of\s+(?:[\w-]+\s+){0,4}|(?:both|all|each)\s+(?:[\w-]+\s+){0,2})"
     r"(?:tensors|arrays|matrices|vectors),?\s+(?:each\s+)?"
-    r"(?:of|with|having)\s+(?:the\s+)?$",
+    r"(?:of|with|having)\s+(?:the\s+)?$"
+    r"|(?:\btuples?\b.*|\b(?:tensors|arrays|matrices|vectors)\b[^.]*),\s+each\s+(?:of|with|having)\s+(?:the\s+)?$",
     re.IGNORECASE,
 )
 # "An array of vectors of shape (n,)" may have the axes of one of them, or those of all.
@@ -72,6 +73,8 @@ _AS_GIVEN = re.compile(
 )
 # "points in [-pi, pi) or [0, 2*pi)": values, and no case of two.
 _INTERVAL = re.compile(r"(?:\bor\s+)?(?:\[[^\[\](),]+,[^\[\](),]+\)|\([^\[\](),]+,[^\[\](),]+\])")
+# "RF or IQ data": two kinds of one thing, whose shape follows.
+_EITHER_KIND = re.compile(r"\b[A-Z]{2,}\s+or\s+(?=[A-Z]{2,}\s)")
 # "length d; the output shape will be (d, d)" tells of what becomes of it.
 _OF_RESULT = re.compile(
     r"\b(?:output|resulting|returned)\s+(?:array\s+|matrix\s+)?shape\b|\bthe\s+(?:outputs?|results?)\s+(?:will|is|are|has|have)\b",
@@ -124,7 +127,7 @@ def shapes_of_value(
             return
     sentence_start, sentence_end = sentence_at(text, segments[0].shapes[0].start)
     before = _LEFT_OUT.sub("", _AS_GIVEN.sub("", text[sentence_start : segments[0].shapes[0].start]))
-    before = _INTERVAL.sub("", before)
+    before = _EITHER_KIND.sub("", _INTERVAL.sub("", before))
     end = segments[-1].shapes[-1].end
     next_entry = ENTRY_LINE.search(text, end)
     after = text[end : max(min(sentence_end, next_entry.start() if next_entry is not None else sentence_end), end)]

@@ -29,6 +29,8 @@ _TYPES = frozenset({"PyTree", "Scalar", "ScalarLike", "Array", "ArrayLike", "Ten
 _TYPES |= {"float", "str", "bool", "bytes", "dict", "list", "tuple"}
 # "Array of shape (Any, 3)": as many as one likes, and in `(Any, Any)` not twice the same.
 _ANY_SIZE = frozenset({"Any", "any"})
+# What an axis has one item for each of.
+_COMPONENTS = {"xyz": 3, "rgb": 3, "RGB": 3, "rgba": 4, "RGBA": 4}
 # A chain of attributes speaks of a size only if it subscripts one of these: `x.shape[0]`, but not `t_eval[0]`.
 _SIZES = ("shape", "shapes", "size", "sizes", "dim", "dims")
 
@@ -66,6 +68,8 @@ def _dim(piece: Tokens) -> Dim:
         return AnyDims()
     if texts in (["?"], ["-", "1"]):
         return AnyDim()
+    if len(texts) == 1 and texts[0] in _COMPONENTS:
+        return FixedDim(_COMPONENTS[texts[0]])
     if texts[0] == "<" and texts[-1] == ">" and len(piece) > 2:
         return _variadic(_join_words(piece[1:-1]))
     if texts[0] == "*" and _is_word(piece[1]):
