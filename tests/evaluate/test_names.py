@@ -212,6 +212,49 @@ def solve(a: Float[Array, "m n"], g: Vector, b: Float[Array, " m"]) -> Float[Arr
 
     return matvec(jnp.concatenate([g, b])) + wrong(g).sum() + written(g).sum()
 """,
+    # the axes of an alias for any matrix are those of each matrix, and not what a comment calls so
+    "an_alias_for_any_matrix_binds_no_comment": """
+Matrix = Float[Array, "m n"]
+Vector = Float[Array, "n"]
+Tokens = Float[Array, "b t"]
+
+class Basis(eqx.Module):
+    '''Of a space.
+
+    Attributes:
+        rows: of shape (n, r)
+        values: of shape (r,)
+    '''
+    rows: Matrix
+    values: Vector
+
+def project(v: Matrix, basis: Basis) -> Matrix:
+    rows = basis.rows  # (n, r)
+    turned = basis.rows.T  # (n, r)  ~SC201
+    return v - rows @ (rows.T @ v)
+
+def solve(x: Array, k: int):
+    n, r = x.shape
+
+    def body(carry):
+        rest: Matrix = carry * 2  # (n, r)
+        gram = carry.T @ rest  # (r, r)
+        other = carry.T  # (n, r)  ~SC201
+        return rest
+
+    return jax.lax.while_loop(lambda c: c.sum() < 3, body, x)
+
+def halved(v: Vector) -> Vector:
+    half = v[1:]  # (n,)  ~SC201
+    return v + half.sum()
+
+def turned(x: Tokens) -> Tokens:
+    y = x.T  # (b, t)  ~SC201
+    return y.T
+
+def test_solve():
+    solve(jnp.ones((48, 16)), 3)
+""",
     "each_turn_binds_anew": """
 def pool(xs, first):
     N, D = first.shape

@@ -70,7 +70,7 @@ class AnnotatedCode:
                 )
 
     def _variable(self, placed: PlacedStatement, node: ast.AnnAssign) -> Iterator[Claim]:
-        written = self.reader.read_specs(node.annotation)
+        written = [_of_any_sizes(each) for each in self.reader.read_specs(node.annotation)]
         if not written:
             return
         name = dotted_name(node.target) or "the value"
@@ -127,6 +127,7 @@ class AnnotatedCode:
                 structure=each.structure,
                 unread=each.unread,
                 by_alias=each.by_alias,
+                general=each.general,
                 or_number=each.or_number,
             )
 
@@ -139,6 +140,11 @@ class AnnotatedCode:
         """Whether code may tell the value from what stands in for it, so as to see its calls."""
         name = place.name.rpartition(".")[2]
         return (f".{name}" if place.kind == "field" or "." in place.name else name) in self._names_compared
+
+
+def _of_any_sizes(spec: AnnotationSpec) -> AnnotationSpec:
+    """What an alias for any matrix says of a field or variable: how many axes. There jaxtyping compares no names."""
+    return replace(spec, spec=" ".join("_" for _ in spec.spec.split()), names=()) if spec.general else spec
 
 
 def _of_items(spec: AnnotationSpec) -> AnnotationSpec:

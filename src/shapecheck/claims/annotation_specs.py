@@ -13,7 +13,7 @@ from typing import Literal
 from shapecheck.claims.annotation_names import TYPED_DICT, ArrayClass, Names, typed_dict_entries
 from shapecheck.claims.axis_words import words
 from shapecheck.model import Problem, Selector, entry_key, entry_selector, is_structure
-from shapecheck.shapes import Spec, SpecError, UnsupportedSpec, jaxtyping_texts, parse_spec, print_spec
+from shapecheck.shapes import NamedDim, Spec, SpecError, UnsupportedSpec, jaxtyping_texts, parse_spec, print_spec
 from shapecheck.syntax.source_text import SourceText
 
 # The words of typing, by what they say about the value.
@@ -38,6 +38,8 @@ _UNWATCHED = frozenset({"?", "leaves", "held"})
 _MAX_DEPTH = 32
 # The array types that pyrefly lets carry a list of dims, and its text of one: `Shaped[Array, "[B, D]"]`.
 _LISTED = words("Array ndarray")
+# `Matrix`, `Vec3`, `RealVector`, `Array2D`: an alias for any array of a rank.
+_RANK = re.compile(r"(?:[A-Z]\w*)?(?:Matri(?:x|ces)|Mat|Vectors?|Vec|Tensors?|Array)(?:\d?[dD]?|[nN]d)")
 _LIST = re.compile(r"\s*\[([^\[\]]*)\]\s*")
 
 
@@ -65,6 +67,7 @@ class AnnotationSpec:
     inside: tuple[Selector, ...] = ()
     sure: bool = True
     by_alias: bool = False
+    general: bool = False
     arity: int | None = None  # of the callable whose calls it describes
     or_number: bool = False  # in its place a number may be given, of which `jit` makes an array
 
@@ -349,6 +352,7 @@ class AnnotationReader:
                 arises=place.arises,
                 inside=place.inside,
                 by_alias=bool(place.aliases),
+                general=bool(place.aliases) and _is_general(ast.unparse(place.shown or node), spec),
             )
             for spec in specs
         ]
@@ -423,6 +427,12 @@ def _is_whole(claim: AnnotationSpec, depth: int) -> bool:
 
 def _structure(claim: AnnotationSpec, depth: int) -> Selector:
     return "?" if "?" in claim.select or len(claim.way) == depth else claim.way[depth]
+
+
+def _is_general(alias: str, spec: Spec) -> bool:
+    """Whether an alias is called by a rank alone, and names its axes by letters: those of any such array."""
+    is_rank = _RANK.fullmatch(alias.strip("'\"").rpartition(".")[2]) is not None
+    return is_rank and bool(spec.dims) and all(isinstance(dim, NamedDim) and len(dim.name) == 1 for dim in spec.dims)
 
 
 def _of_several_callables(members: Sequence[Sequence[AnnotationSpec]]) -> list[AnnotationSpec]:

@@ -148,10 +148,11 @@ class Claim:
     never reported, unless the user asks. `readings` are what the same text may mean besides `spec`: the claim
     holds of an array if any of them does. `part` is the word that the text has for what it describes, no
     variable: the entry of that name, should the value have entries (`a|b` for several). `by_alias` tells that the
-    shape stands in an alias, which knows nothing of the function where it is used, `or_number` that in place of the
-    array one number may be given; one `under_condition` is another shape that the value has then. A comment behind a
-    statement is `exact` if it is no more than a list of numbers. What stands `behind_arrow` is what a statement makes
-    of the shape in front: it says nothing of another.
+    shape stands in an alias, which knows nothing of the function where it is used, `general` that this is one for any
+    array of a rank (`Matrix = Float[Array, "m n"]`), `or_number` that in place of the array one number may be given;
+    one `under_condition` is another shape that the value has then. A comment behind a statement is `exact` if it is
+    no more than a list of numbers. What stands `behind_arrow` is what a statement makes of the shape in front: it
+    says nothing of another.
     """
 
     path: str
@@ -174,6 +175,7 @@ class Claim:
     part: str = ""
     each: bool = False  # one shape for a tuple target or a list: that of the whole value, or else of each element
     by_alias: bool = False
+    general: bool = False
     or_number: bool = False
     under_condition: bool = False
     exact: bool = False

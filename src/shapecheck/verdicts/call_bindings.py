@@ -75,6 +75,18 @@ class CallReader:
                 names[claim.by_alias].update(parse_spec(claim.spec).names())
         return frozenset(names[True] - names[False])
 
+    def general_names(self) -> frozenset[str]:
+        """The names that only aliases for any array of a rank bind in this call."""
+        names: dict[bool, set[str]] = {True: set(), False: set()}
+        for claim in (self.module.claims[index] for index in self.seen_claims):
+            if claim.notation == "annotation":
+                names[claim.general].update(parse_spec(claim.spec).names())
+        return frozenset(names[True] - names[False])
+
+    def sizes_around(self) -> frozenset[str]:
+        """The names that this function gives to sizes itself, or those around it do."""
+        return frozenset(self.own) | (self.outer.sizes_around() if self.outer is not None else frozenset())
+
     def claims(self) -> tuple[dict[int, Claim], dict[int, Claim]]:
         """The observed claims by index: annotations that jaxtyping would check, and all the others.
 

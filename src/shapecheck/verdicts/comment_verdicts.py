@@ -44,6 +44,8 @@ def read_call(reader: CallReader) -> ClaimOutcomes:
     if other:
         outcomes = CommentJudge(reader, other, 0).judge_claims()
         if outcomes.bad:
+            outcomes = _without_general_names(reader, other, outcomes)
+        if outcomes.bad:
             outcomes = _with_arguments(reader, other, outcomes)
         if outcomes.bad:
             outcomes = _with_one_layout(reader, other, outcomes)
@@ -83,6 +85,25 @@ def _with_one_meaning(
             return outcomes
     reader.meanings = {}
     return charitable
+
+
+def _without_general_names(reader: CallReader, claims: Mapping[int, Claim], first: ClaimOutcomes) -> ClaimOutcomes:
+    """The outcomes if comments do not mean the axes of an alias for any matrix: `Matrix = Float[Array, "m n"]`.
+
+    Its names are none of the function's own, which has others by them, or has them in another order.
+    """
+    names = reader.general_names()
+    accused = [spec for index in first.bad if names & {*(spec := parse_spec(claims[index].spec)).names()}]
+    has_others = any(len(spec.dims) > 1 for spec in accused) or not names.isdisjoint(reader.sizes_around())
+    if not accused or not has_others:
+        return first
+    bound = reader.memo, reader.fresh, reader.fresh_origins
+    reader.memo, reader.fresh, reader.fresh_origins = reader.memo.without(names), {}, {}
+    again = CommentJudge(reader, claims, 0).judge_claims()
+    if len(again.bad) < len(first.bad):
+        return again
+    reader.memo, reader.fresh, reader.fresh_origins = bound
+    return first
 
 
 def _with_wrong_result(reader: CallReader, claims: Mapping[int, Claim], first: ClaimOutcomes) -> ClaimOutcomes:
