@@ -323,6 +323,19 @@ def test_one_axis_in_numbers_in_front_of_words_is_a_shape(described: Describe) -
     assert described(source.format(text="(3, 4) corners in the frame of the room")) == []
 
 
+def test_what_is_done_with_a_variable_is_no_label(described: Describe) -> None:
+    source = """
+def f(positions, rows):
+    positions = positions[None]
+    # {text}: (N, M, 3)
+    p = positions[:, rows]
+    return p
+"""
+    (done,) = described(source.format(text="Gather atom positions"))
+    assert done.startswith("[N M 3]: value positions[:, rows]")
+    assert described(source.format(text="The atom positions")) == ["[N M 3]: positions before 5"]
+
+
 def test_the_end_of_a_way_from_one_to_another_is_no_label(described: Describe) -> None:
     source = """
 def f(rows, columns):  # rows: (N, 3), columns: (M, 3)

@@ -491,6 +491,7 @@ DESCRIPTIONS = {
     "array of shape `(n,)`. (Or shape `()` if `n` is None.)": ["[n]", "[]"],
     "Optional array of shape (b,)": ["[b]"],
     "a list of arrays of shape (b,)": ["[b] .leaves each"],
+    "namedtuple of arrays with shape (b, )": ["[b] .leaves each"],
     "sequence of arrays of shape (b,)": ["[b] .leaves each"],
     "input sequence of shape (b, t)": ["[b t]"],
     "sequence of hidden states (b, t)": ["[b t]"],

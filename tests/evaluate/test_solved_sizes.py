@@ -89,6 +89,67 @@ def halves(windows: jax.Array) -> jax.Array:
     """
     return rearrange(windows, "(b h) c -> b h c", h=7)  ~SC301
 ''',
+    # As many items as a tuple that was made up has, and what a made-up size does not divide, are no errors; what an
+    # argument of which nobody says anything meets is said to be `p**2`.
+    "made_alike.py": """
+from einops import rearrange
+
+
+class Diagonals(eqx.Module):
+    '''A matrix by its diagonals.
+
+    Attributes:
+        data: of shape (n_diags, n_cols)
+        offsets: which diagonals
+    '''
+
+    data: Array
+    offsets: tuple[int, ...]
+
+    def sums(self) -> Array:
+        '''Sums of each, of shape (n_cols,).'''
+        step = lambda total, pair: (total + pair[0] * pair[1], None)
+        return jax.lax.scan(step, jnp.zeros(self.data.shape[1]), (self.data, jnp.array(self.offsets)))[0]  ~SC302
+
+
+class Blocks(eqx.Module):
+    q_len: int
+    k_len: int
+    q_block: int
+    k_block: int
+
+    def mask(self) -> Array:
+        '''The mask.
+
+        Returns:
+            of shape (q_len, k_len).
+        '''
+        mask = jnp.zeros((self.q_len, self.k_len))
+        mask = rearrange(mask, "(q a) (k b) -> q k a b", a=self.q_block, b=self.k_block)
+        return rearrange(mask, "q k a b -> (q a) (k b)")
+
+
+def impedance(operator: Array, P: Array, Q: Array, G: Array):
+    '''Impedance of all.
+
+    Args:
+        P (jax.Array): Has shape (4(p-1), 4q).
+        Q (jax.Array): Has shape (4q, p**2).
+        G (jax.Array): Has shape (4(p-1), p**2).
+
+    Returns:
+        Tuple[jax.Array]:
+            T (jax.Array): Has shape (4q, 4q).
+            Y (jax.Array): Has shape (p**2, 4q).
+    '''
+    n_points, n_edge = operator.shape[-1], P.shape[0]
+    B = jnp.zeros((n_points, n_points))
+    B = B.at[:n_edge].set(G)  ~SC302
+    B = B.at[n_edge:].set(operator[n_edge:])
+    # Y has shape (n_points, n_edge).
+    Y = jnp.linalg.inv(B)[:, :n_edge] @ P
+    return Q @ Y, Y
+""",
     # Who makes the model gives it as many patches as its image has.
     "places.py": '''
 import flax.linen as nn

@@ -31,6 +31,12 @@ _RESHAPING = re.compile(
 _USES = r"\b(?:based\s+on|according\s+to|using|via|from|by)\s+(?:the\s+)?[`'\"]*{label}[`'\"]*\s*:"
 # "Displacement from rows to columns: (n, m, 3)" ends a sentence that tells of something else.
 _UP_TO = r"\b(?:between|from)\b.*\b(?:to|and)\s+(?:the\s+|all\s+|each\s+|every\s+)?[`'\"]*{label}[`'\"]*\s*:"
+# "Gather atom positions: (n, k, 3)" tells of what is gathered.
+_WHAT_IS_DONE = (
+    r"#?\s*(?:\d+[.)]\s*)?(?:apply|broadcast|build|calculate|collect|combine|compute|concatenate|construct|convert|create"
+    r"|evaluate|expand|extract|form|gather|generate|get|join|make|map|merge|normali[sz]e|pick|project|reduce|reshape|sample"
+    r"|scale|select|slice|split|stack|sum|take|transform|update)\s+(?:\S+\s+)+[`'\"]*{label}[`'\"]*\s*:"
+)
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -60,6 +66,10 @@ class CommentLabels:
         if any(re.search(rf"""(['"]){re.escape(label)}\1\s*:""", comment.text) for label in segment.labels):
             return None  # `'k': (b, t)` is an entry, and no variable
         if re.search(_USES.format(label=re.escape(segment.labels[-1])), comment.text, re.IGNORECASE):
+            return None
+        words = _WHAT_IS_DONE.format(label=re.escape(segment.labels[-1]))
+        made = {each.name for target in targets[:1] for each in (target, *target.elements)}
+        if segment.labels[-1] not in made and re.match(words, comment.text, re.IGNORECASE):
             return None
         if segment.prose and re.search(_UP_TO.format(label=re.escape(segment.labels[-1])), comment.text):
             return None

@@ -27,7 +27,8 @@ _OR_OF_SHAPE = re.compile(
 )
 # A sequence of features is an array, as a set of points is; one of arrays is none, nor one each of which has a shape.
 _CONTAINER = re.compile(
-    r"\b(?:lists?|tuples?|dict\w*|pytrees?|pairs?(?!\s+(?:[a-z]+\s+)?(?:array|matrix|tensor)\b)|(?:trees?|iterables?|mappings?)\s+of"
+    r"\b(?:lists?|(?:named[ -]?)?tuples?"
+    r"|dict\w*|pytrees?|pairs?(?!\s+(?:[a-z]+\s+)?(?:array|matrix|tensor)\b)|(?:trees?|iterables?|mappings?)\s+of"
     r"(?!\s+(?:the\s+)?(?:shape|size|length|dim|dimension|rank|type|dtype)s?\b)"
     r"|(?:sequences?|collections?|sets?)\s+of\s+(?:(?:[\w-]+\s+){0,3}(?:arrays|tensors|ndarrays|matrices|vectors)"
     r"|(?s:.*)\beach))\b",

@@ -132,10 +132,12 @@ class _ExpressionParser:
         return base
 
     def _is_juxtaposed(self) -> bool:
-        """Whether a name follows without a space, as in `2C`."""
+        """Whether a name or a bracket follows without a space, as in `2C` and `4(p-1)`."""
         if self._next == len(self._tokens) or self._tokens[self._next - 1].kind != "number":
             return False
-        return self._tokens[self._next].kind == "name" and not self._is_spaced()
+        kinds = [token.kind for token in self._tokens[self._next : self._next + 2]]
+        is_factor = kinds[0] == "name" or (self._peek() == "(" and kinds[1:] == ["name"])  # `37(14)` has an error
+        return is_factor and not self._is_spaced()
 
     def _enter(self) -> None:
         self._depth += 1

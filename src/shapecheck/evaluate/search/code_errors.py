@@ -13,6 +13,7 @@ from shapecheck.evaluate.inputs.synthesis.made_integers import ALL_EQUAL, EVEN, 
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trials.choices import (
     GIVEN,
+    LENGTH,
     NO_OPTIONS,
     is_length_key,
     is_member_key,
@@ -180,10 +181,11 @@ class CodeErrors:
         chosen = dict(error.bound_call.chosen) if error.bound_call is not None else {}
         met = dict.fromkeys(_NUMBERS.findall(error.failure.message)) if error.failure is not None else {}
         ties = error.trial.substitution.ties
+        written = {name for array in self._call_spec.signature.arrays for name in parse_spec(array.spec).names()}
         pairs = (
             (name, number)
             for name, size in chosen.items()
-            if name in self._call_spec.open_names and size in met and name not in dict(ties)
+            if (name in self._call_spec.open_names or name not in written) and size in met and name not in dict(ties)
             for number in met
             if number != size and int(number) > 1
         )
@@ -228,7 +230,23 @@ class CodeErrors:
             choices = (*error.trial.choices, *zip(keys, options, strict=True))
             if self._is_another(dataclasses.replace(error.trial, choices=choices), error):
                 return False
-        return True
+        inner = [(key, others[key]) for key in others if is_length_key(key) and key not in keys]
+        return not any(self._is_of_length(key, options, error) for key, options in inner)
+
+    def _is_of_length(self, key: str, options: Sequence[str], error: TrialOutcome) -> bool:
+        """Whether what does not fit is how many items a made-up sequence has: with more of them it is another size."""
+        sizes = opposite_sizes(error.failure.message) if error.failure is not None else []
+        if not any(str(LENGTH) in pair for pair in sizes):
+            return False
+        for option in options:
+            choices = (*error.trial.choices, (key, option))
+            other = self._attempts.run_if_possible(dataclasses.replace(error.trial, choices=choices))
+            changed = opposite_sizes(other.failure.message) if other is not None and other.failure is not None else []
+            if changed == [
+                tuple(option.split()[0] if size == str(LENGTH) else size for size in pair) for pair in sizes
+            ]:
+                return True
+        return False
 
     def _follows_length(self, error: TrialOutcome) -> bool:
         """Whether what does not fit is another with sequences of another length that were made up: so may axes be many.
@@ -374,6 +392,23 @@ class CodeErrors:
             if equal is not None and equal.ok:
                 return f"{left} = {right}"
         return ""
+
+    def fits_for_multiples(self, error: TrialOutcome) -> bool:
+        """Whether what does not divide evenly are two integers of a constructor, and a multiple of one goes.
+
+        Whoever makes the instance knows that one is to divide the other.
+        """
+        message = error.failure.message if error.failure is not None else ""
+        sizes = error.bound_call.integers if error.bound_call is not None else {}
+        if not self._accuses or not says_division(message):
+            return False
+        for pair in itertools.islice(compared_integers(error), MOST_TIES):
+            for whole, part in (pair, pair[::-1]):
+                both = ((part, sizes[part]), (whole, 2 * sizes[part]))
+                multiple = self._attempts.run_if_possible(dataclasses.replace(error.trial, init=both))
+                if multiple is not None and multiple.ok:
+                    return True
+        return False
 
     def narrow_default(self, name: str, found: SearchResult) -> tuple[TrialOutcome, ...]:
         """The runs that show that an integer has to be its default, though claims use it as a size.

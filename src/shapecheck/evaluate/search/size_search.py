@@ -478,13 +478,15 @@ class SizeSearch:
         So it is with `q.shape[2] // k.shape[2]` heads that share a key: equal ones are only the first case.
         """
         ties = tied.trial.substitution.ties
-        if len(ties) != 1 or not ties[0][1].isidentifier():
-            return None
-        (name, other), *_ = ties
-        for relation in ((name, f"2*{other}"), (other, f"2*{name}")):
-            outcome = self._attempts.run(dataclasses.replace(tied.trial, substitution=Substitution((relation,))))
-            if outcome.ok:
-                return outcome
+        for tie in (tie for tie in ties if tie[1].isidentifier()):
+            if self.explanations.explain(tie, tied).provenance != "invented":
+                continue
+            others = tuple(each for each in ties if each != tie)
+            for relation in ((tie[0], f"2*{tie[1]}"), (tie[1], f"2*{tie[0]}")):
+                substitution = Substitution((*others, relation))
+                outcome = self._attempts.run(dataclasses.replace(tied.trial, substitution=substitution))
+                if outcome.ok:
+                    return outcome
         return None
 
 

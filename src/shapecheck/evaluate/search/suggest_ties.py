@@ -63,6 +63,7 @@ def proposals(outcome: TrialOutcome) -> list[tuple[str, str]]:
     settled = {name for name, text in outcome.trial.substitution.ties if text.isdigit()}
     open_sizes = {text: name for text, name in free.items() if name not in settled}  # nothing follows from a number
     pairs = [
+        *_expressions(outcome, named, words),
         *_solutions(outcome, [int(w) for w in words if w.isdigit()]),
         *_pairs(free, named, sizes, fixed, multiples, open_sizes),
     ]
@@ -118,6 +119,19 @@ def as_number(tie: tuple[str, str], outcome: TrialOutcome) -> tuple[str, str] | 
     sizes = {name: int(text) for name, text in chosen if text.isdigit()}
     size = known_size(parse_spec(f"({tie[1]})").dims[0], sizes)
     return None if size is None else (tie[0], str(size))
+
+
+def _expressions(outcome: TrialOutcome, named: Sequence[str], words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """What claims say of the axis that a free size meets: of 92 and 4624, which is said to be `p**2`."""
+    bound_call = outcome.bound_call
+    if bound_call is None:
+        return
+    free = {text: name for name, text in bound_call.chosen}
+    for word in words:
+        dim = bound_call.computed.get(int(word)) if word.isdigit() else None
+        yield from (
+            (free[size], str(dim)) for size in named if dim is not None and free[size] not in names(dim.expression)
+        )
 
 
 def _solutions(outcome: TrialOutcome, numbers: Sequence[int]) -> Iterator[tuple[str, str]]:

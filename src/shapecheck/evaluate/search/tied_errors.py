@@ -77,6 +77,8 @@ class TiedErrors:
         is_equality = further.requires is not None and further.requires.value.isidentifier()
         if (not further.tied or is_equality) and self._sizes.follows_others(errors[0]):
             return ()
+        if further.requires is None and self._errors.fits_for_multiples(errors[0]):
+            return ()
         requires = self._errors.equality(errors[0])
         if further.requires is not None:
             requires = f"{further.requires.subject} = {further.requires.value}"

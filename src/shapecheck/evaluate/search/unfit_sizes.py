@@ -18,7 +18,11 @@ _NUMBER = re.compile(r"\d+")
 _SHAPE = re.compile(r"(?:\(|(?<=\w)\[)(\d[\d, ]*)[)\]]")
 _CONTRACTS = re.compile(r"contracting dimensions|Size of label|core dimension")
 # Of a convolution's input and of its kernel, and of what NumPy's signatures name: `(m,m),(m)->(m)`.
-_TWO_SIZES = re.compile(r"\bbut (\d+) // 1 != (\d+)|\binconsistent size for core dimension '\w+': (\d+) vs (\d+)")
+# And of what a scan goes along.
+_TWO_SIZES = re.compile(
+    r"\bbut (\d+) // 1 != (\d+)|\binconsistent size for core dimension '\w+': (\d+) vs (\d+)"
+    r"|\bdifferent leading axis sizes: (\d+), (\d+)"
+)
 
 
 def texts_of(outcome: TrialOutcome) -> Iterator[str]:

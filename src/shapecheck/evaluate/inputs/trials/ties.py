@@ -293,7 +293,7 @@ def explain_tie(tie: Tie, signature: CallSignature, sizes: Sizes) -> Assumption:
         return Assumption("tie", name, text, "invented")
     if signature.is_nobodys(name) or signature.is_nobodys(text):
         return Assumption("tie", name, text, "alias")
-    if text.isdigit() and name in signature.inferred and int(text) not in sizes.integers.values():
+    if name in signature.inferred and not text.isidentifier() and not _is_integer_of(text, sizes):
         return Assumption("tie", name, text, "alias")
     if text.isdigit():
         return _to_size(name, int(text), signature, sizes)
@@ -323,6 +323,10 @@ def explain_tie(tie: Tie, signature: CallSignature, sizes: Sizes) -> Assumption:
         # What is joined has the items of both, what is flattened those of all: no claim tells that from the name.
         return Assumption("tie", name, text, "alias")
     return Assumption("tie", name, text, "written" if is_said else "invented")
+
+
+def _is_integer_of(text: str, sizes: Sizes) -> bool:
+    return text.isdigit() and int(text) in sizes.integers.values()
 
 
 def relations_in_code(signature: CallSignature) -> Sequence[WrittenRelation]:
