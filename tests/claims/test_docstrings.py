@@ -451,6 +451,21 @@ STYLES = {
         ''',
         ["[k]: field b"],
     ),
+    "a section of shapes": (
+        '''
+        class A:
+            """A thing.
+
+            Shapes:
+                b: (n,) what it is
+                c: (n, k)
+            """
+
+            b: Array
+            c: Array
+        ''',
+        ["[n]: field b", "[n k]: field c"],
+    ),
     "a string below a field describes it": (
         '''
         class A:

@@ -44,6 +44,12 @@ PHRASES = {
         "(a, b) if n_rbf else (a, None)",
         ["[N T] .0", "[T] .1"],
     ),
+    "functions with a shape": (
+        "Do it.\n\n    Returns:\n        Matching functions with shape (N, T).\n    ",
+        ONE,
+        ["[N T]"],
+    ),
+    "functions of x": ("Do it.\n\n    Returns:\n        Function of arrays of shape (N, T).\n    ", ONE, []),
     "basis functions": ("Do it.\n\n    Returns:\n        Basis functions of x, shape (N, T).\n    ", ONE, ["[N T]"]),
     "behind their types": (
         "Do it.\n\n    Returns:\n        Tuple[jax.Array, jax.Array]: (N), (N, T)\n    ",

@@ -19,7 +19,7 @@ _SECTIONS: dict[str, Kind] = {
         ["args", "arguments", "parameters", "params", "keyword args", "keyword arguments", "other parameters"], "param"
     ),
     **dict.fromkeys(
-        ["inputs", "input", "call arguments", "initialisation arguments", "constructor arguments"], "param"
+        ["inputs", "input", "call arguments", "initialisation arguments", "constructor arguments", "shapes"], "param"
     ),
     **dict.fromkeys(["returns", "return", "outputs", "output"], "return"),
     **dict.fromkeys(["attributes", "fields"], "field"),

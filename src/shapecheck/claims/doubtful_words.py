@@ -9,7 +9,7 @@ from shapecheck.claims.axis_words import words
 # What a value is held against, or a part of it.
 _OF_ANOTHER = (
     r"broadcast\w*|e\.g|for example|for instance|such as|same shape|like|callable|callback|maps"
-    r"|(?<!basis )functions?(?!\w*,|\s+(?:evaluation|value|output|coefficient)s?\b)"
+    r"|(?<!basis )functions?(?!\w*,|\s+(?:with|of)\s+shape\b|\s+(?:evaluation|value|output|coefficient)s?\b)"
     r"|mapping from|takes|taking|accepts|index(?:es|ing)?|indices into|into|compatible|suffix|prefix"
     r"|(?:number|count) of (?:dimensions|axes|dims)"
     r"|leading|trailing|at least|excluding|except|depend\w*|either|vmap\w*|batched|before|initiali[sz]\w*"

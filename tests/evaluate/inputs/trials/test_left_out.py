@@ -96,7 +96,7 @@ def test_what_is_handed_on_is_given_with_all_that_may_be_left_out(check_folder) 
     assert "with weights = given" in finding.details
 
 
-DEFAULTS = """
+DEFAULTS = '''
 from dataclasses import dataclass, field
 
 import jax.numpy as jnp
@@ -126,9 +126,18 @@ class Scaling:
     def both(self):
         return jnp.stack([self.contrast, self.contrast])  # (2, n_angles)
 
+def described(x: Array, w: Array = jnp.array([1.0])) -> Array:
+    """Scaled.
+
+    Args:
+        x: of shape (n,)
+        w: of shape (n,), by default for one
+    """
+    return jnp.vectorize(lambda a, b: a * b, signature="(n),(n)->(n)")(x, w)
+
 def wrong_default(x: Float[Array, "n d"], w: Float[Array, "d d"] = jnp.ones((3, 4))) -> Float[Array, "n d"]:  ~SC202
     return x * w.sum()
-"""
+'''
 
 
 def test_arrays_go_with_those_that_parameters_have_by_default(check_folder) -> None:

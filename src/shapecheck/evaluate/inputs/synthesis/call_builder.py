@@ -527,6 +527,8 @@ def _inventions(made: Iterable[Synthesis], fixed: Collection[int] = ()) -> tuple
             found[Assumption("value", of + name, instance, "alias")] = None
         for name, spec in synthesis.sources.described.inferred.items():
             found[Assumption("value", of + name, f"({', '.join(spec.split())}), {AS_CLAIMED}", "written")] = None
+        for name, size in synthesis.assignment.of_defaults.items():
+            found[Assumption("size", name, str(size), "written")] = None
         for name, argument in synthesis.assignment.named_after.items():
             found[Assumption("tie", name, argument, "namesake")] = None
         for name, size in synthesis.instances.sizes.items():

@@ -148,7 +148,7 @@ class Synthesis:
         self._keep_defaults_together(function, parameters, described, given)
         self._tie_integers(function, parameters, {**body, **described}, given, constructing)
         self._tie_described(function, parameters, described, given, constructing)
-        self._tie_default_arrays(function, parameters, given)
+        self._tie_default_arrays(function, parameters, described, given)
         given = {**given, **self._named_holders(function, parameters, given, inner, body)}
         given = {**given, **self._size_holders(function, parameters, given, inner)}
         made: dict[str, object] = {}
@@ -351,22 +351,29 @@ class Synthesis:
                 self.integers.settled |= names
 
     def _tie_default_arrays(
-        self, function: Callable[..., object], parameters: Sequence[inspect.Parameter], given: Mapping[str, object]
+        self,
+        function: Callable[..., object],
+        parameters: Sequence[inspect.Parameter],
+        described: Mapping[str, ParameterSpec],
+        given: Mapping[str, object],
     ) -> None:
-        """An array that a parameter has by default and keeps gives the dims of its annotation their sizes.
+        """An array that a parameter has by default and keeps gives the dims of what is said of it their sizes.
 
         Others of this call that use them go with it: `td: Float[Array, "n"] = jnp.array([])`, and a window for it.
         """
         for parameter in parameters:
             annotation = array_type(annotation_of(function, parameter.name, parameter.annotation))
-            if annotation is None or parameter.name in given or not is_array(parameter.default):
+            said = described.get(parameter.name)
+            spec = annotation.shape if annotation is not None else said.spec if said is not None else ""
+            if not spec or parameter.name in given or not is_array(parameter.default):
                 continue
             if self.sources.argument(function, parameter, None, constructing=False) is not MISSING:
                 continue
-            dims, shape = parse_spec(annotation.shape).dims, parameter.default.shape
+            dims, shape = parse_spec(spec).dims, parameter.default.shape
             for dim, size in zip(dims, shape, strict=False) if len(dims) == len(shape) else ():
                 if isinstance(dim, NamedDim) and dim.name in self.assignment.free:
                     self.assignment.know(dim.name, size)
+                    self.assignment.of_defaults[dim.name] = size
 
 
 def _annotated_names(function: Callable[..., object], parameters: Sequence[inspect.Parameter]) -> frozenset[str]:

@@ -192,6 +192,7 @@ class SizeAssignment:
         self.choose_inner: Callable[[str, int], int] | None = None
         self.of_argument: Callable[[str], tuple[str, int] | None] = lambda name: None
         self.named_after: dict[str, str] = {}  # names that have the size of an integer among the arguments
+        self.of_defaults: dict[str, int] = {}  # names that have the size of an axis of a default
         self.own_sizes: Callable[[], bool] = lambda: False
         self._made_classes: set[type] = set()
         self.stacks = 0  # how many records are being made that stand for several
