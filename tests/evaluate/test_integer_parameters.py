@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 HEAD = """
@@ -180,3 +182,19 @@ def test_results(folder, name):
 def test_an_attribute_of_another_size_binds_nothing(folder):
     (points,) = (each for each in folder.report.verified if each.claim == 'Float[Array, "size"]')
     assert points.how == "rank alone"
+
+
+def test_an_exponent_of_one_more_than_another_integer_is_small_too(check_folder) -> None:
+    source = '''
+import jax.numpy as jnp
+
+def configurations(n_dot, n_max):
+    """All of them.
+
+    Returns:
+        Array of shape (n_max ** n_dot, n_dot).
+    """
+    return jnp.zeros(((n_max + 1) ** n_dot, n_dot))
+'''
+    (finding,) = check_folder({"m.py": source}).cases["m.py"].findings
+    assert all(int(each) < 10**12 for each in re.findall(r"\d+", finding.message))

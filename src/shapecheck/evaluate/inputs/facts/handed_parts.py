@@ -152,9 +152,12 @@ class FunctionParts:
 
     @functools.cached_property
     def exponents(self) -> Mapping[str, bool]:
-        """The variables in exponents of a number, `2 ** (n - k)`, and whether each is what is taken off there."""
+        """The variables in exponents of a number, `2 ** (n - k)`, and whether each is what is taken off there.
+
+        Or of one more or less than another, `(n_max + 1) ** n_dot`.
+        """
         nodes = (node for node in ast.walk(self.tree) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow))
-        powers = [node.right for node in nodes if isinstance(node.left, ast.Constant)]
+        powers = [node.right for node in nodes if isinstance(node.left, ast.Constant) or _is_step(node.left)]
         inside = [each for power in powers for each in ast.walk(power)]
         off = {
             each.right.id
@@ -266,3 +269,11 @@ def is_used(function: Callable[..., object], parameter: str, made: Container[str
     """Whether a function may use a parameter, but by functions that are `made` up; one without source may."""
     found = function_parts(function)
     return found is None or found.is_used(parameter, made)
+
+
+def _is_step(node: ast.expr) -> bool:
+    """Whether an expression is `n + 1`, or the like."""
+    match node:
+        case ast.BinOp(left=ast.Name(), op=ast.Add() | ast.Sub(), right=ast.Constant(value=int())):
+            return True
+    return False
