@@ -181,11 +181,10 @@ class CodeErrors:
         chosen = dict(error.bound_call.chosen) if error.bound_call is not None else {}
         met = dict.fromkeys(_NUMBERS.findall(error.failure.message)) if error.failure is not None else {}
         ties = error.trial.substitution.ties
-        written = {name for array in self._call_spec.signature.arrays for name in parse_spec(array.spec).names()}
         pairs = (
             (name, number)
             for name, size in chosen.items()
-            if (name in self._call_spec.open_names or name not in written) and size in met and name not in dict(ties)
+            if name in self._call_spec.open_names and size in met and name not in dict(ties)
             for number in met
             if number != size and int(number) > 1
         )

@@ -389,6 +389,8 @@ class CallBuilder:
         others = {name: each for name, each in described.items() if name not in inferred}
         commented = free_names(each.spec for name, each in inferred.items() if name in described and not each.guess)
         said_by_code = [each.spec for each in body.values() if not each.inferred]
+        # What the code calls the last axis of what nobody describes: `n = x.shape[-1]`.
+        lasts = [each.last for name, each in body.items() if each.last and name not in described]
         made_names = frozenset([*free_names([*made, *optional, *parts]), *first_axes]) - written_names | mapped
         return CallSpec(
             prepare=prepare,
@@ -406,7 +408,9 @@ class CallBuilder:
             certain=not vague and not has_union,
             has_union=has_union and not vague,
             open_ranks=bool(made) or any(map(says_nothing, specs)),
-            open_names=made_names | frozenset(free_names(filter(says_nothing, specs))),
+            open_names=made_names
+            | frozenset(free_names(filter(says_nothing, specs)))
+            | (frozenset(free_names(lasts)) - written_names),
             constructions=_WAYS if instance is None else self.models.constructions,
             ranks=ranks_of(specs),
             defaults=defaults,
