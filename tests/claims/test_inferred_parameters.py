@@ -25,6 +25,7 @@ CASES = {
     # what may be a number
     "y = x @ w + q  # (n, k)": {"x": "n x_1", "w": "x_1 k", "q?": "k"},
     "y = x.sum(-1) * q  # (n,)": {"x": "n x_1", "q?": "n"},
+    "y = x * 2  # (n,)\n    h = y[:, None] * q": {"x": "n", "q?": "n q_1"},
     # nothing that is sure
     "y = f(x)  # (n, d)": {},
     "y = x.reshape(3, -1)  # (3, n)": {},

@@ -353,12 +353,15 @@ class _FunctionReader:
         return UnifiedValue(both, of_parameters=of_parameters and both is None, is_product=is_product)
 
     def _guess(self, node: ast.expr, axes: UnifiedShape) -> None:
-        """What is the only parameter here, beside what is an array already, may have these axes, or be a number."""
+        """What is the only parameter here, beside what is an array already, may have these axes, or be a number.
+
+        Beside an axis of one, as in `mass[:, None] * x`, it has one of any size.
+        """
         names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
         alone = [name for name in names if name in self._taken and self._variables.get(name) is self._taken[name]]
         has_parts = any(text.startswith((f"{name}[", f"{name}(")) for name in alone for text in self._taken)
         if len(alone) == 1 and not has_parts and self._taken[alone[0]].axes is None:
-            self._guessed.setdefault(alone[0], axes)
+            self._guessed.setdefault(alone[0], [UnifiedAxis() if each.root().text == "1" else each for each in axes])
 
     def _index(self, node: ast.Subscript, wanted: UnifiedShape | None) -> UnifiedValue:
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
