@@ -255,6 +255,35 @@ def turned(x: Tokens) -> Tokens:
 def test_solve():
     solve(jnp.ones((48, 16)), 3)
 """,
+    # what a caller is given to change a setting by may be in force already; what never was such a size is not
+    "a_caller_may_have_changed_a_setting": """
+class Grid:
+    def __init__(self, n, g):
+        self.n, self.item = n, jnp.ones((n, g + 1))
+
+    def update(self, g_new):
+        self.item = jnp.ones((self.n, g_new + 1))
+
+class Layer:
+    def __init__(self, n: int = 2, g: int = 3):
+        self.n, self.g = n, g
+        self.grid = Grid(n, g)
+
+    def basis(self, x):
+        '''x: (b, n)'''
+        points = self.grid.item  # (n, g+1)
+        wrong = self.grid.item.T  # (n, g+1)  ~SC201
+        return x[:, :, None] - points, wrong
+
+    def update_grid(self, x, g_new: int):
+        '''x: (b, n)'''
+        before = self.basis(x)
+        self.grid.update(g_new)
+        return before, self.basis(x)
+
+def test_update():
+    Layer(4, 6).update_grid(jnp.ones((3, 4)), 9)
+""",
     "each_turn_binds_anew": """
 def pool(xs, first):
     N, D = first.shape

@@ -104,10 +104,29 @@ class ClaimDoubts:
             return f"{equation} is written, and the sizes that were chosen are others"
         if mismatch.reason == "dim" and (meant := self._meant_by_general(claim, observation, turn, fresh)):
             return f"{meant[0]} may be said of {' and '.join(meant[1:])} alike, and it fits one of them"
+        if mismatch.reason == "dim" and (changed := self._changed_by_caller(claim, observation, mismatch, turn)):
+            return f"its caller is given a {changed}, which the code may have taken over already"
         if mismatch.reason == "dim" and fresh and self._is_of_later_value(claim, fresh):
             return "the comments that bind its names stand below where its parameter is given another value"
         if mismatch.reason == "dim" and any(begins_anew(self.reader, self.claims, name, claim) for name in fresh):
             return "the comments that bind its names speak of other data, which may have other sizes"
+        return ""
+
+    def _changed_by_caller(self, claim: Claim, observation: Observation, mismatch: Mismatch, turn: Turn | None) -> str:
+        """The parameter of the caller by which an attribute or setting is to be changed, if all else fits; or "".
+
+        So `update_grid(x, G_new)` makes another grid, and then calls what says of it `(n, G)`.
+        """
+        module, caller = self.reader.module, mismatch.call.caller
+        settings = {b.name for b in mismatch.bound if b.source.startswith("self.") or b.source.endswith(".__init__")}
+        if caller is None or caller.path != module.path:
+            return ""
+        parameters = {n for scope in module.scopes if scope.qualname == caller.function for n in scope.parameters}
+        for name in settings:
+            changed = parameters.intersection((f"{name}_new", f"new_{name}"))
+            dims = [AnyDim() if name in Spec((dim,)).names() else dim for dim in parse_spec(claim.spec).dims]
+            if changed and self._judge(replace(claim, spec=str(Spec(tuple(dims)))), observation, turn) is None:
+                return min(changed)
         return ""
 
     def _stand_for_several(self, claim: Claim) -> list[str]:
