@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
-from collections.abc import Callable, Sequence
+import typing
+from collections.abc import Callable, Iterable, Sequence
 
+from shapecheck.evaluate.inputs.facts.defining_source import owner_of
 from shapecheck.evaluate.inputs.facts.namesakes import are_namesakes
-from shapecheck.evaluate.inputs.facts.runtime_annotations import annotation_of, array_type, signature_of
+from shapecheck.evaluate.inputs.facts.runtime_annotations import MISSING, annotation_of, array_type, signature_of
 from shapecheck.evaluate.inputs.synthesis.made_integers import ALL_EQUAL, EVEN, ODD
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trials.choices import (
@@ -445,12 +447,22 @@ class CodeErrors:
             return ()
         if unpacks(two):  # the code says how many there are
             return ()
-        if self._follows_length(two):
+        if self._follows_length(two) or self._takes_sequences(two):
             return ()
         none = self._attempts.run_if_possible(dataclasses.replace(first.trial, rank=0))
         most = "at most one axis" if none is not None and none.ok else "one axis"
         requires = f"{' and '.join(self._call_spec.signature.variadics())} is {most}"
         return tuple(each.with_requirement(requires) for each in shown)
+
+    def _takes_sequences(self, outcome: TrialOutcome) -> bool:
+        """Whether a constructor was given one number for what may be one for each axis: `kernel: int | Sequence[int]`.
+
+        As many axes as that has an array may have.
+        """
+        owner = owner_of(self._call_spec.signature.function)
+        call = outcome.bound_call
+        names = call.integers.keys() - call.arguments if owner is not None and call is not None else ()
+        return any(_admits_sequence(annotation_of(owner, name, MISSING)) for name in names if owner is not None)
 
     def narrow_to_none(self, first: TrialOutcome) -> tuple[TrialOutcome, ...]:
         """The runs that show that a variadic dim must have no axes at all, though the claims give it a name.
@@ -556,3 +568,10 @@ def _annotated_names(function: Callable[..., object] | None) -> set[str]:
     raw["return"] = signature.return_annotation
     found = (array_type(annotation_of(function, name, each)) for name, each in raw.items())
     return {name for each in found if each is not None for name in parse_spec(each.shape).names()}
+
+
+def _admits_sequence(annotation: object) -> bool:
+    """Whether an annotation is a union of an integer and of what holds several."""
+    members = typing.get_args(annotation)
+    origins = [typing.get_origin(each) or each for each in members]
+    return int in members and any(isinstance(each, type) and issubclass(each, Iterable) for each in origins)

@@ -419,6 +419,38 @@ class Scale(eqx.Module):
     def turned(self, x: Float[Array, "time n"]) -> Float[Array, "time n"]: ~SC203
         return (self.weight * x).T
 """,
+    # a number was made up for what may be one for each axis
+    "for_each_axis.py": """
+from collections.abc import Iterable
+import flax.linen as nn
+
+def numbers(n):
+    last = (0, n - 1, *range(1, n - 1))
+    return jax.lax.ConvDimensionNumbers(last, (n - 1, n - 2, *range(n - 2)), last)
+
+class Conv(nn.Module):
+    features: int
+    kernel_size: int | Iterable[int]
+
+    @nn.compact
+    def __call__(self, x: Float[Array, "batch *space d"]) -> Float[Array, "batch *space e"]:
+        size = (self.kernel_size,) if isinstance(self.kernel_size, int) else tuple(self.kernel_size)
+        kernel = jnp.ones((*size, x.shape[-1], self.features))
+        n = x.ndim
+        axes = numbers(n)
+        return jax.lax.conv_general_dilated(x, kernel, (1,) * (n - 2), "SAME", dimension_numbers=axes)
+
+class Line(nn.Module):
+    features: int
+    kernel_size: int
+
+    @nn.compact
+    def __call__(self, x: Float[Array, "batch *space d"]) -> Float[Array, "batch *space e"]:
+        kernel = jnp.ones((self.kernel_size, x.shape[-1], self.features))
+        n = x.ndim
+        axes = numbers(n)
+        return jax.lax.conv_general_dilated(x, kernel, (1,) * (n - 2), "SAME", dimension_numbers=axes)  ~SC305
+""",
     # none or one, and no more
     "at_most_one.py": """
 def centre(nodes: Float[Array, "*batch n m"], weights: Float[Array, "*batch n"]):

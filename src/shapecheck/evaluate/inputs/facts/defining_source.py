@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import sys
 import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,3 +30,12 @@ def defining_source(value: Any) -> DefiningSource | None:
         return DefiningSource(parse_python(textwrap.dedent("".join(lines))).body[0], first)
     except (OSError, TypeError, SyntaxError, ValueError, IndexError, AttributeError):  # of what stands for its module
         return None
+
+
+def owner_of(function: Callable[..., object] | None) -> type | None:
+    """The class in whose body a method stands; None for a function, or one that stands in another."""
+    names = str(getattr(function, "__qualname__", "")).split(".")[:-1]
+    owner: object = sys.modules.get(str(getattr(function, "__module__", "")))
+    for name in names:
+        owner = inspect.getattr_static(owner, name, None)
+    return owner if names and isinstance(owner, type) else None

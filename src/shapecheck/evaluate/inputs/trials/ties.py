@@ -12,12 +12,11 @@ import ast
 import inspect
 import itertools
 import re
-import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from shapecheck.evaluate.inputs.facts.body_shapes import is_inside
-from shapecheck.evaluate.inputs.facts.defining_source import defining_source
+from shapecheck.evaluate.inputs.facts.defining_source import defining_source, owner_of
 from shapecheck.evaluate.inputs.facts.namesakes import (
     are_height_and_width,
     are_moments,
@@ -479,11 +478,8 @@ def _computed_variables(function: Callable[..., object] | None) -> frozenset[str
 
 def _variables_of_makers(function: Callable[..., object] | None) -> frozenset[str]:
     """The variables of what sets up the instances of a method's class, which may compute a size as they like."""
-    names = str(getattr(function, "__qualname__", "")).split(".")[:-1]
-    owner: object = sys.modules.get(str(getattr(function, "__module__", "")))
-    for name in names:
-        owner = inspect.getattr_static(owner, name, None)
-    if not names or not isinstance(owner, type):
+    owner = owner_of(function)
+    if owner is None:
         return frozenset()
     found: set[str] = set()
     for name in _MAKERS:
