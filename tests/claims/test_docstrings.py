@@ -451,6 +451,20 @@ STYLES = {
         ''',
         ["[k]: field b"],
     ),
+    "what is said of one of several parameters is of no other": (
+        '''
+        def f(b, c, d):
+            """
+            Parameters
+            ----------
+            b, c, d : jnp.ndarray
+                Coefficients:
+                - b: (n, k)
+                - c, d: (n-1, k)
+            """
+        ''',
+        ["[n k]: param b"],
+    ),
     "a section of shapes": (
         '''
         class A:

@@ -361,19 +361,21 @@ class DocstringReader:
                 continue
             if place.kind != "return" and _IS_SHAPE.search(name):
                 continue  # "full_shape: image shape (n, h, w, c)" tells what is in it
+            # "b, c: coefficients", and below it "- b: (n,)": each of them has its own.
+            said = [each for each in shapes if each.part in ("", name) or each.part not in item.names]
             annotation = self._annotation(owner, place) if place.kind != "return" else None
             if place.kind != "return" and takes_no_array(name, text.text, annotation):
                 # `step (float): the size of a step   (n,)` has the type of its elements.
-                shapes = [each for each in shapes if not each.unmarked or _ends_as_shape(text.text, each.bracket)]
+                said = [each for each in said if not each.unmarked or _ends_as_shape(text.text, each.bracket)]
             if annotation is not None and is_plain_type(annotation):
                 # "num_classes: also controls the output of shape (num_classes,)" tells of something else.
-                shapes = [each for each in shapes if name not in each.bracket.spec.names()]
-            groups = self._groups_of_alternatives(shapes)
-            ends = (shapes[0].bracket.start, shapes[-1].bracket.end) if shapes else (0, 0)
+                said = [each for each in said if name not in each.bracket.spec.names()]
+            groups = self._groups_of_alternatives(said)
+            ends = (said[0].bracket.start, said[-1].bracket.end) if said else (0, 0)
             around = text.text[: ends[0]], text.text[ends[1] :]
-            if place.kind == "param" and shapes and admits_number(*around, annotation):
-                shapes = [replace(each, or_number=True) for each in shapes]
-            for each, group in zip(shapes, groups, strict=True):
+            if place.kind == "param" and said and admits_number(*around, annotation):
+                said = [replace(each, or_number=True) for each in said]
+            for each, group in zip(said, groups, strict=True):
                 if each.result is not None:
                     yield self._claim(text, each, owner, name, place, (each.result, *select), group)
                 elif each.part and each.part in elements:  # of what is no variable the name is ""
