@@ -407,7 +407,9 @@ class CodeErrors:
             for whole, part in (pair, pair[::-1]):
                 both = ((part, sizes[part]), (whole, 2 * sizes[part]))
                 multiple = self._attempts.run_if_possible(dataclasses.replace(error.trial, init=both))
-                if multiple is not None and (multiple.ok or self._sizes.is_further(multiple, error)):
+                if multiple is None or multiple.place == error.place:
+                    continue
+                if multiple.ok or self._sizes.is_further(multiple, error):
                     return True
         return False
 

@@ -134,13 +134,13 @@ def with_shares(error: TrialOutcome, attempt: _Attempt, signature: CallSignature
             for shares in itertools.combinations(free, number):
                 if wanted not in made or signature.uses(made[wanted]) or sum(free[n] for n in shares) != int(joined):
                     continue
-                sizes = _split(int(wanted), number)
+                sizes = _parts_of(int(wanted), number)
                 solved = attempt(_with_sizes(untied.trial, dict(zip(shares, sizes, strict=True)))) if sizes else None
                 if solved is not None:
                     yield solved
 
 
-def _split(size: int, parts: int) -> Sequence[int]:
+def _parts_of(size: int, parts: int) -> Sequence[int]:
     """So many numbers, no two alike, that come to a size together; none if it is too small."""
     sizes = [size // parts - step for step in range(1, parts)]
     sizes.append(size - sum(sizes))
