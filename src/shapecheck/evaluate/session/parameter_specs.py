@@ -37,6 +37,8 @@ class ParameterSpecs:
             if first.alternative and description is not first:
                 others, at_times = (*first.others, description.spec), (*first.at_times, *description.at_times)
                 result[description.parameter] = replace(first, others=others, at_times=at_times)
+            elif not (description is first or description.alternative or description.vague):
+                result[description.parameter] = replace(first, also=(*first.also, description.spec))
         return result
 
     def hints(self, what: object) -> Mapping[str, DocstringHint]:

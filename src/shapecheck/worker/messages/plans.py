@@ -27,7 +27,8 @@ class ParameterSpec:
 
     It is `vague` if its text can be read in several ways: then a shape error of a call that it describes proves
     nothing. One of several `alternatives`, of which each will do (`(n,)` or `(n, k)`), has the others beside it once
-    they are looked up; those are `at_times` which it is under a condition. With `leaves` it is each array of a tuple.
+    they are looked up; those are `at_times` which it is under a condition, and what another text says of it is there
+    `also`. With `leaves` it is each array of a tuple.
     `prose` is part of a docstring.
     Where a function that is called says it, `foreign` are the names that are only that function's, with the call.
     """
@@ -41,6 +42,7 @@ class ParameterSpec:
     alternative: bool = False
     others: tuple[str, ...] = ()
     at_times: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
     leaves: bool = False
     mapped: str = ""
     foreign: tuple[tuple[str, str], ...] = ()

@@ -59,6 +59,32 @@ def turned(points, R):
     # points: (n, d), R: (3, 3)
     return points @ R.T  # (n, d)
 """,
+    # what two texts call one axis is one size; a third text that has another name for it leaves it open
+    "two_texts.py": """
+def scaled(
+    x: Array,  # shape: (B, L, H, P)
+    bias: Array,
+) -> Array:
+    '''Scaled.
+
+    Args:
+        x: of shape (batch, seq_len, num_heads, head_dim)
+        bias: of shape (num_heads,)
+    '''
+    return x * bias[:, None]
+
+def wrong(
+    x: Array,  # shape: (B, L, H, P)
+    bias: Array,
+) -> Array:
+    '''Scaled.
+
+    Args:
+        x: of shape (batch, seq_len, num_heads, head_dim)
+        bias: of shape (num_heads,)
+    '''
+    return x.swapaxes(1, 2) * bias[:, None]  ~SC305
+""",
     # that a plain name holds only so makes no relation of two sizes
     "plain_names.py": """
 def bins_of(x: Float[Array, "n"], widths: Float[Array, "n bins"]) -> Float[Array, "n"]: ~unreached

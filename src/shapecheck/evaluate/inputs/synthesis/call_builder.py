@@ -81,7 +81,7 @@ from shapecheck.evaluate.inputs.trials.choices import (
 )
 from shapecheck.evaluate.inputs.trials.later_variables import with_given
 from shapecheck.evaluate.inputs.trials.size_assignment import SizeAssignment
-from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec, CallSignature
+from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec, CallSignature, names_alike
 from shapecheck.evaluate.inputs.trials.trial import Apart, BoundCall, CallSpec, Trial
 from shapecheck.evaluate.jax_internals import is_mapped
 from shapecheck.evaluate.probes.attribute_access import unwrap
@@ -404,6 +404,7 @@ class CallBuilder:
                 self._reached_claims(function),
                 inferred_names - frozenset(free_names([*written_specs(function, described), *said_by_code])),
                 frozenset(commented) - frozenset(free_names([*written_specs(function, others), *said_by_code])),
+                names_alike((d.own_spec, *d.also) for d in described.values()),
             ),
             certain=not vague and not has_union,
             has_union=has_union and not vague,

@@ -12,7 +12,8 @@ import ast
 import inspect
 import itertools
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from shapecheck.evaluate.inputs.facts.body_shapes import is_inside
@@ -66,7 +67,8 @@ class CallSignature:
     `made_names` are those that axes of arrays have which nothing describes; `records` has the names of each field of
     the records that the function takes or gives, `reached` those that each claim uses of the functions that it calls.
     `inferred` are those of which nothing but claims about what is computed of arrays says that the arrays have them;
-    `commented` are those of arguments for which such claims stand as a description.
+    `commented` are those of arguments for which such claims stand as a description, `alike` the pairs of which two
+    texts of one array have each for the same axis.
     """
 
     arrays: tuple[ArgumentSpec, ...] = ()
@@ -77,6 +79,7 @@ class CallSignature:
     reached: tuple[frozenset[str], ...] = ()
     inferred: frozenset[str] = frozenset()
     commented: frozenset[str] = frozenset()
+    alike: frozenset[frozenset[str]] = frozenset()
 
     def features(self) -> frozenset[str]:
         """The names of feature axes: the last one of some array, or the channels before two others, and no extent.
@@ -285,6 +288,21 @@ class Sizes:
         return [name for name, value in self.integers.items() if value == size]
 
 
+def names_alike(texts: Iterable[Sequence[str]]) -> frozenset[frozenset[str]]:
+    """The pairs of names that texts of one array have for an axis: `x: Array,  # (B, H)`, and `(batch, heads)`.
+
+    Not of a name that stands beside two others.
+    """
+    found: set[frozenset[str]] = set()
+    for one, other in (pair for each in texts for pair in itertools.combinations(each, 2)):
+        first, second = parse_spec(one).dims, parse_spec(other).dims
+        for a, b in zip(first, second, strict=True) if len(first) == len(second) else ():
+            if isinstance(a, NamedDim) and isinstance(b, NamedDim) and a.name != b.name:
+                found.add(frozenset((a.name, b.name)))
+    count = Counter(name for pair in found for name in pair)
+    return frozenset(pair for pair in found if all(count[name] == 1 for name in pair))
+
+
 def explain_tie(tie: Tie, signature: CallSignature, sizes: Sizes) -> Assumption:
     """The tie as an assumption, with what explains it; it is `invented` if nothing does."""
     name, text = tie
@@ -297,6 +315,8 @@ def explain_tie(tie: Tie, signature: CallSignature, sizes: Sizes) -> Assumption:
     if text.isdigit():
         return _to_size(name, int(text), signature, sizes)
     if text.isidentifier():
+        if {name, text} in signature.alike and not signature.distinguishes(name, text):
+            return Assumption("tie", name, text, "namesake")
         written = signature.annotates_both(name, text)
         is_apart = signature.distinguishes(name, text) and not are_moments(name, text)
         is_apart |= signature.is_side_beside(name, text) or signature.is_side_beside(text, name)
