@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 
 from shapecheck.model import ArrayValue, Call, Claim, Module, NamedSize, Observation, arrays_in
@@ -69,18 +69,18 @@ class CallReader:
 
         `Vector = Float[Array, "n"]` is any vector, also inside of a function whose own variable is called n.
         """
-        names: dict[bool, set[str]] = {True: set(), False: set()}
-        for claim in (self.module.claims[index] for index in self.seen_claims):
-            if claim.notation == "annotation" and claim.scope == self.call.scope:
-                names[claim.by_alias].update(parse_spec(claim.spec).names())
-        return frozenset(names[True] - names[False])
+        return self._names_in(lambda claim: claim.by_alias, scope=self.call.scope)
 
     def general_names(self) -> frozenset[str]:
         """The names that only aliases for any array of a rank bind in this call."""
+        return self._names_in(lambda claim: claim.general)
+
+    def _names_in(self, is_meant: Callable[[Claim], bool], scope: int | None = None) -> frozenset[str]:
+        """The names in those annotations that are meant, and in no others; of one scope or of all that were seen."""
         names: dict[bool, set[str]] = {True: set(), False: set()}
         for claim in (self.module.claims[index] for index in self.seen_claims):
-            if claim.notation == "annotation":
-                names[claim.general].update(parse_spec(claim.spec).names())
+            if claim.notation == "annotation" and scope in (None, claim.scope):
+                names[is_meant(claim)].update(parse_spec(claim.spec).names())
         return frozenset(names[True] - names[False])
 
     def sizes_around(self) -> frozenset[str]:

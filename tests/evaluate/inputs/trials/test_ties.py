@@ -59,7 +59,7 @@ def turned(points, R):
     # points: (n, d), R: (3, 3)
     return points @ R.T  # (n, d)
 """,
-    # what two texts call one axis is one size; a third text that has another name for it leaves it open
+    # what two texts call one axis is one size
     "two_texts.py": """
 def scaled(
     x: Array,  # shape: (B, L, H, P)
