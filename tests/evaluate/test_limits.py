@@ -48,6 +48,23 @@ def test_by_the_clock_waiting_counts() -> None:
         time.sleep(20)
 
 
+def test_an_inner_limit_ends_no_later_than_the_outer_one() -> None:
+    began = time.monotonic()
+    with pytest.raises(TimeLimitError), time_limit(0.2), time_limit(20.0, of_processor=True):
+        while time.monotonic() < began + 10:
+            pass
+    assert time.monotonic() < began + 5
+
+
+def test_what_is_going_on_may_be_given_more_time() -> None:
+    began = time.monotonic()
+    with time_limit(0.1, longer=lambda frame: 20.0):
+        time.sleep(0.3)
+    with pytest.raises(TimeLimitError), time_limit(0.1, longer=lambda frame: 0.2):
+        time.sleep(20)
+    assert time.monotonic() < began + 10
+
+
 def test_an_alarm_while_garbage_is_collected_is_neither_printed_nor_lost(capsys: pytest.CaptureFixture[str]) -> None:
     def collected(phase: str, info: dict[str, int]) -> None:
         time.sleep(0.3)

@@ -7,7 +7,7 @@ import gc
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 
 _AGAIN = 1.0  # seconds after which the alarm comes again, in case the user's code swallowed it
@@ -51,12 +51,14 @@ class ReadOnlyError(OSError):
 
 
 @contextlib.contextmanager
-def time_limit(seconds: float, *, of_processor: bool = False) -> Iterator[None]:
+def time_limit(
+    seconds: float, *, of_processor: bool = False, longer: Callable[[FrameType | None], float] | None = None
+) -> Iterator[None]:
     """Raise TimeLimitError in the body after `seconds`, and again each second until it ends.
 
-    If they are those `of_processor`, a busy machine may take longer for them. Limits may be nested: the outer one goes
-    on when the inner one is over. Without POSIX timers there is no limit; the parent process then ends the worker
-    instead.
+    If they are those `of_processor`, a busy machine may take longer for them. Where it is then may give it seconds
+    that are `longer`. Limits may be nested: an inner one ends no later than the outer one, which goes on when that
+    is over. Without POSIX timers there is no limit; the parent process then ends the worker instead.
     """
     if not hasattr(signal, "setitimer"):
         yield
@@ -64,22 +66,33 @@ def time_limit(seconds: float, *, of_processor: bool = False) -> Iterator[None]:
     global _alarms, _postponed  # noqa: PLW0603 - see below
     _alarms = _postponed = 0
     started, processor = time.monotonic(), time.process_time()
-    over = False
+    outer = signal.getitimer(signal.ITIMER_REAL)[0]
+    over, whole = False, seconds
+
+    def seconds_left() -> float:
+        elapsed = time.monotonic() - started
+        left = whole - elapsed
+        if of_processor:
+            left = whole - (time.process_time() - processor) if elapsed < whole * _BUSY else 0.0
+        return min(left, outer - elapsed) if outer else left
 
     def end_in_time(signum: int, frame: FrameType | None) -> None:
+        nonlocal whole
         if over:
             return  # the alarm came as the body ended: set again, it would end what comes after
-        left = seconds - (time.process_time() - processor)
-        if of_processor and left > 0 and time.monotonic() - started < seconds * _BUSY:
+        left = seconds_left()
+        if left <= 0 and longer is not None and (more := longer(frame)) > whole:
+            whole = more
+            left = seconds_left()
+        if left > 0:
             signal.setitimer(signal.ITIMER_REAL, max(left, _SHORTEST))
         else:
             _on_alarm(signum, frame)
 
-    outer = signal.getitimer(signal.ITIMER_REAL)[0]
     handler = signal.signal(signal.SIGALRM, end_in_time)
     try:
         try:
-            signal.setitimer(signal.ITIMER_REAL, seconds)
+            signal.setitimer(signal.ITIMER_REAL, min(seconds, outer) if outer else seconds)
             yield
         finally:
             over = True

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 
 import jax
 
+from shapecheck.evaluate.inputs.synthesis.real_values import TooExpensiveError
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trials.failure_reasons import explain, trace_of
 from shapecheck.evaluate.inputs.trials.later_variables import LaterArgument, make_more
@@ -22,11 +23,13 @@ from shapecheck.evaluate.own_errors import is_own, message_of
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.stand_ins import AbsentPackageError, named_stand_in
 from shapecheck.evaluate.probes.user_caches import forget
+from shapecheck.evaluate.search.long_loops import LongLoopError, LongLoops
 from shapecheck.evaluate.search.unfit_sizes import RESHAPE, opposite_sizes
 
 _MOST_GUESSES = 16
 _MOST_ROUNDS = 6  # models and optimizers of one call that ask for their variables
 _GUESSING = 1.5  # seconds
+_AFTERWARDS, _SLOWER = 3.0, 2.0  # seconds, and times as long as what went to its end, for another attempt
 _UNBOUND_AXIS = re.compile(r"unbound axis name:? '?(\w+)")
 
 
@@ -53,6 +56,8 @@ class Attempts:
         self._multiples: Multiples = ()
         self._limits: Limits = ()
         self._tried_limits: set[tuple[str, int]] = set()
+        self._long_loops = LongLoops(recorder.paths)
+        self._slowest: float | None = None  # seconds of those that went to their ends
         self._later: Mapping[str, LaterArgument] = {}  # as far as they are made
         self._rounds = 0
         self._message = ""  # of the latest error, whole
@@ -95,7 +100,9 @@ class Attempts:
         """Run once, without what JAX has in its caches: a function traced before would not be seen again."""
         self._later, self._rounds = {}, 0
         while True:
-            trial = dataclasses.replace(trial, multiples=self._multiples, limits=self._limits)
+            small = tuple(each for each in self._long_loops.small if each not in trial.choices)
+            choices = (*trial.choices, *small)
+            trial = dataclasses.replace(trial, choices=choices, multiples=self._multiples, limits=self._limits)
             with self.renewed(), self.recorder.watch.attempt():
                 outcome = self._once(trial)
             if outcome is None:
@@ -156,18 +163,24 @@ class Attempts:
         return None
 
     def _once(self, trial: Trial) -> TrialOutcome | None:
-        """Run once; None if there is more of its arguments by now, so that it should run again."""
+        """Run once; None if there is more of its arguments by now, or fewer turns, so that it should run again."""
         self.tried += 1
         self.recorder.begin()
         bound_call: BoundCall | None = None
         try:
-            bound_call = self.call_spec.prepare(trial)
+            with self._long_loops.limit(self._longest()):
+                bound_call = self.call_spec.prepare(trial)
             self._guessing = bound_call.is_guess()
             for name, each in self._later.items():
                 bound_call.later[name].take(each)
-            under(self.axes, bound_call.call)
+            watch = Stopwatch()
+            with self._long_loops.limit(self._longest(), bound_call):
+                under(self.axes, bound_call.call)
+            self._slowest = max(self._slowest or 0.0, watch.seconds())
             if bound_call.later and self._has_more(bound_call, None):
                 return None
+        except LongLoopError:
+            return None
         except TimeLimitError:
             raise
         except BaseException as raised:  # the user's code may raise anything, and JAX in computing a size
@@ -199,9 +212,23 @@ class Attempts:
             self.recorder.interrupt(error)
             stages, trace = self.recorder.watch.finish(), trace_of(error, self.recorder)
             lacks = isinstance(error, AbsentPackageError) or bool(named_stand_in(message_of(error)))
-            return TrialOutcome(trial, self.recorder.finish(), bound_call, failure, stages, trace, lacks_package=lacks)
+            return TrialOutcome(
+                trial,
+                self.recorder.finish(),
+                bound_call,
+                failure,
+                stages,
+                trace,
+                lacks_package=lacks,
+                takes_long=isinstance(error, TooExpensiveError),
+            )
         bound_call = bound_call.with_later()
         return TrialOutcome(trial, self.recorder.finish(), bound_call, None, self.recorder.watch.finish())
+
+    def _longest(self) -> float:
+        """How many seconds the next attempt may take: not much more than one that went to its end."""
+        most = self.call_spec.seconds
+        return most if self._slowest is None else min(most, max(_AFTERWARDS, _SLOWER * self._slowest))
 
     def _has_more(self, bound_call: BoundCall, error: BaseException | None) -> bool:
         """Whether more of a call's arguments can be made than it had, which ended so."""

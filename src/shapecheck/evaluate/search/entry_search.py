@@ -30,6 +30,7 @@ from shapecheck.evaluate.inputs.trials.choices import (
     is_case_key,
     is_likeness_key,
     is_result_key,
+    is_turns_key,
 )
 from shapecheck.evaluate.inputs.trials.integer_relations import blamed_relations
 from shapecheck.evaluate.inputs.trials.size_assignment import DIVISIBLE, SQUARES, UNNAMED
@@ -475,7 +476,7 @@ class EntrySearch:
             followed = Assumption("tie", *tie, "written") if tie in self._followed else None
             yield followed or self._sizes.explanations.explain(tie, outcome)
         # What is made without a likeness is among the assumptions itself.
-        chosen = (each for each in outcome.trial.choices if each[1] != OTHERWISE)
+        chosen = (each for each in outcome.trial.choices if each[1] != OTHERWISE and not is_turns_key(each[0]))
         # Whether what a made-up function gives goes may lie with another one that takes it.
         is_open = len(made_functions(outcome.bound_call.assumptions)) > 1
         needed = {key for key in self._needed if not (is_open and is_result_key(key))}

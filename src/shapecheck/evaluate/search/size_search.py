@@ -155,7 +155,8 @@ class SizeSearch:
                     ranks += [each for each in (0, 2) if each not in ranks]
                 if outcome.ok:
                     return SearchResult(ok=self._loosen(outcome))
-                if outcome.needs_values or outcome.lacks_package or outcome.blames_dtypes():  # no other sizes help
+                if outcome.needs_values or outcome.lacks_package or outcome.blames_dtypes() or outcome.takes_long:
+                    # No other sizes help.
                     return SearchResult(failed=(outcome, *failed))
                 failed.append(outcome)
                 if not outcome.has_free_names() or self._attempts.is_exhausted():

@@ -129,14 +129,14 @@ class FunctionParts:
 
     @functools.cached_property
     def loop_bounds(self) -> frozenset[str]:
-        """The variables that say how many turns a loop has that Python runs: `for _ in range(steps)`.
+        """The variables that say how many turns a loop has that Python runs: `for d in range(1, degree + 1)`.
 
         Or which elements are taken: of `x[::every]` a few, so that some are left.
         """
         nodes = list(ast.walk(self.tree))
         loops = (node.iter for node in nodes if isinstance(node, (ast.For, ast.comprehension)))
         ranges = (each for each in loops if isinstance(each, ast.Call) and called_name(each.func) == ("range", ""))
-        bounds = (bound for each in ranges for bound in each.args)
+        bounds = (_stepped(bound) for each in ranges for bound in each.args)
         steps = (node.step for node in nodes if isinstance(node, ast.Slice))
         return frozenset(each.id for each in (*bounds, *steps) if isinstance(each, ast.Name))
 
@@ -210,6 +210,13 @@ class FunctionParts:
 
 
 _kept: dict[CodeType, FunctionParts | None] = {}
+
+
+def _stepped(node: ast.expr) -> ast.expr:
+    """What a fixed number is added to, or taken off: `n` in `n + 1`."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)) and isinstance(node.right, ast.Constant):
+        return node.left
+    return node
 
 
 def function_parts(function: Callable[..., object]) -> FunctionParts | None:

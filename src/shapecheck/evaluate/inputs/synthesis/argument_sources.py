@@ -262,6 +262,8 @@ class ArgumentSources:
         if constructing and variant != DEFAULTS_KEPT and is_plain and not is_pinned:
             self._integers.defaults_replaced = True
             return self._integers.choose(name)
+        if type(default) is int and self._choices.has_few_turns(name) and not is_pinned:
+            return self._integers.choose(name)
         over_none = constructing and variant == OVER_NONE and default is None and admits_integer(annotation)
         return self._integers.choose(name) if is_pinned or over_none else MISSING
 

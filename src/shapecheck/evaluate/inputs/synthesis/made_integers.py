@@ -139,10 +139,11 @@ class IntegerChoices:
             size = _TIMES * self._choose(divisor)
             self._used.add(size)
             return size
-        if self.variant in (0, DEFAULTS_KEPT) and name in self._made.integers and not self.invention:
+        few = self._choices.has_few_turns(name)
+        if self.variant in (0, DEFAULTS_KEPT) and name in self._made.integers and not self.invention and not few:
             return self._made.integers[name]
         particular = name_hints.particular_sizes(name, self.invention)
-        if name in self.turns and not particular:
+        if few or (name in self.turns and not particular):
             particular = _TURNS[self.invention % len(_TURNS)]
         if name in self.ends and not particular and self.variant not in _POOLS:
             particular = _ENDS[self.invention % len(_ENDS)]

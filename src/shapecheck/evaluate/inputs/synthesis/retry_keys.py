@@ -69,7 +69,9 @@ def _is_to_blame(found: Evaluations) -> bool:
 
 
 def _may_be_of_a_key(failure: Failure) -> bool:
-    return failure.kind != "shape" or any(text.startswith(("uint32[", "key<")) for _, text in failure.arrays)
+    if failure.kind == "shape":
+        return any(text.startswith(("uint32[", "key<")) for _, text in failure.arrays)
+    return failure.kind != "value"  # on which Python decides with any key
 
 
 def _holds_keys(found: Evaluations) -> bool:

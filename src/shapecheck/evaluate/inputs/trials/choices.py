@@ -40,6 +40,8 @@ _WRITTEN = ("value", "absence", "shape", "text", "default", "sizes")
 _STACK = " stack"
 _LIKENESS = " likeness"
 _ABSENCE = " absence"
+_TURNS = " turns"
+FEW: Final = "few"
 _RESULT = "()"
 _TABLE = "[]"
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -127,6 +129,10 @@ class ArgumentChoices:
         """The other integer of which one is a multiple, whoever takes the two; "" if that is left open."""
         return self._chosen.get(multiple_key(name), "")
 
+    def has_few_turns(self, name: str) -> bool:
+        """Whether an integer is small, whoever takes it, since a loop has as many turns."""
+        return turns_key(name) in self._chosen
+
     def own_sizes(self) -> bool:
         """Whether a further instance of a class has sizes of its own, which its arrays are about to take."""
         chosen, choice = OWN_SIZES
@@ -205,6 +211,16 @@ def integer_key(place: str) -> str:
 def multiple_key(name: str) -> str:
     """The key of the choice that an integer is a multiple of another one."""
     return f"{name} multiple"
+
+
+def turns_key(name: str) -> str:
+    """The key of the choice that an integer is small which a loop has as many turns as, or more."""
+    return f"{name}{_TURNS}"
+
+
+def is_turns_key(key: str) -> bool:
+    """Whether it is the key of that choice."""
+    return key.endswith(_TURNS)
 
 
 def is_value_key(key: str) -> bool:

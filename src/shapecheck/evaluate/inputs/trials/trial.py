@@ -203,6 +203,7 @@ class TrialOutcome:
     stages: tuple[Stage, ...] = ()
     trace: Trace = ()  # where the failure came through in the user's code
     lacks_package: bool = False  # it came to what only a package has that is not there
+    takes_long: bool = False  # what it computes is more than a check may cost
     other_guess: bool = False  # the ranks of arrays that nothing describes were varied
 
     @property
