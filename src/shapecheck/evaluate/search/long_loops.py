@@ -50,7 +50,7 @@ class LongLoops:
         found: dict[str, None] = {}
 
         def longer(frame: FrameType | None) -> float:
-            found.update(dict.fromkeys(each for each in self._turned(frame, made) if each not in self._small))
+            found.update(dict.fromkeys(each for each in self._loop_bounds(frame, made) if each not in self._small))
             return 0.0 if found else seconds
 
         try:
@@ -62,7 +62,7 @@ class LongLoops:
                 raise LongLoopError from None
             raise TooExpensiveError(f"it computes for more than {seconds:g} seconds") from None
 
-    def _turned(self, frame: FrameType | None, made: Mapping[int, str]) -> Iterator[str]:
+    def _loop_bounds(self, frame: FrameType | None, made: Mapping[int, str]) -> Iterator[str]:
         """The made-up integers by which loops run that are under way; or functions call themselves."""
         frames: list[FrameType] = []
         while frame is not None:
@@ -74,14 +74,14 @@ class LongLoops:
             made = {value: name for name, value in taken if type(value) is int and value >= _LEAST}
         codes = [each.f_code for each in frames]
         for each in reversed(frames) if made else ():
-            bounds = _bounds(each)
+            bounds = _bounds_in(each)
             for name, value in each.f_locals.items():
                 is_turned = name in bounds or codes.count(each.f_code) > 1
                 if is_turned and type(value) is int and value in made:
                     yield made[value]
 
 
-def _bounds(frame: FrameType) -> Container[str]:
+def _bounds_in(frame: FrameType) -> Container[str]:
     """The variables of a function that is running which say how many turns its loops have, or stand in exponents."""
     code = frame.f_code
     closure = tuple(CellType() for _ in code.co_freevars)

@@ -136,7 +136,7 @@ class FunctionParts:
         nodes = list(ast.walk(self.tree))
         loops = (node.iter for node in nodes if isinstance(node, (ast.For, ast.comprehension)))
         ranges = (each for each in loops if isinstance(each, ast.Call) and called_name(each.func) == ("range", ""))
-        bounds = (_stepped(bound) for each in ranges for bound in each.args)
+        bounds = (_without_step(bound) for each in ranges for bound in each.args)
         steps = (node.step for node in nodes if isinstance(node, ast.Slice))
         return frozenset(each.id for each in (*bounds, *steps) if isinstance(each, ast.Name))
 
@@ -212,7 +212,7 @@ class FunctionParts:
 _kept: dict[CodeType, FunctionParts | None] = {}
 
 
-def _stepped(node: ast.expr) -> ast.expr:
+def _without_step(node: ast.expr) -> ast.expr:
     """What a fixed number is added to, or taken off: `n` in `n + 1`."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)) and isinstance(node.right, ast.Constant):
         return node.left
