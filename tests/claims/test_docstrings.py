@@ -555,7 +555,7 @@ DESCRIPTIONS = {
     "a key. shape (options, n): how many": ["[options n]"],
     # nothing is plainly said of the value
     "array of shape (b, t) if causal, else None": [],
-    "array of shape (b, t) or a scalar": [],
+    "array of shape (b, t) or a scalar": ["[b t]"],
     "array broadcastable to shape (b, t)": [],
     "array, for example of shape (b, t)": [],
     "function that takes an array of shape (b, t)": [],

@@ -61,6 +61,18 @@ PHRASES = {
         TWO,
         ["[N] .leaves each"],
     ),
+    "each, without a word between": (
+        "Do it.\n\n    Returns:\n        Tuple of (a, b), each shape (N, T)\n    ",
+        TWO,
+        ["[N T] .leaves each"],
+    ),
+    "or a number": ("Do it.\n\n    Returns:\n        Predictions, shape (N, T) or scalar.\n    ", ONE, ["[N T]"]),
+    "at a stage": ("Do it.\n\n    Returns:\n        Scores after softmax, shape (N, T).\n    ", ONE, ["[N T]"]),
+    "or other numbers": (
+        "Do it.\n\n    Returns:\n        Predictions, shape (N, T) or shape (N,).\n    ",
+        ONE,
+        ["[N T]", "[N]"],
+    ),
     # what is none, or none of the result
     "several, of which one is returned": ("Returns means (N, T), covs (N, T, T).", ONE, []),
     "a tuple of results": ("Returns (mean, var).", TWO, []),

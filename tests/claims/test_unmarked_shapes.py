@@ -65,6 +65,8 @@ NO_SHAPES = [
     "x: (i, j) indices of the pair",
     "x: (i,) index",
     "x: pair (b, t)",
+    "x: NamedTuple (T, Z)",
+    "x: the namedtuple (T, Z)",
     "x: size as a tuple (height, width)",
     "x: (T, N, 3) array or list",
     "x: (T, N, 3) points or (N, 3) alone",

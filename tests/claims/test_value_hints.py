@@ -20,6 +20,9 @@ from shapecheck.claims.value_hints import texts_of, type_of
         ("\n        The array of all kinds.", "array"),
         (" (jnp.ndarray): points", "array"),
         (": jax.Array", "array"),
+        (": 0, 1, or 2 for the first, second or third", "int"),
+        (": 0, 1 or 2 for each of them", ""),
+        (": 0, 1", ""),
         (": as an array", ""),
         (": list of np.ndarray", ""),
         # What holds such numbers is none, nor what only mentions them.

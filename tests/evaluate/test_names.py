@@ -255,6 +255,28 @@ def turned(x: Tokens) -> Tokens:
 def test_solve():
     solve(jnp.ones((48, 16)), 3)
 """,
+    # nor do its fields, where they are made up; and a letter of an alias is no size that somebody told from another
+    "fields_and_letters_of_an_alias_are_of_any_size": """
+Matrix = Float[Array, "m n"]
+Vector = Float[Array, "n"]
+Face = Float[Array, "N"]
+
+class Carry(eqx.Module):
+    z: Matrix
+
+class Layer(eqx.Module):
+    weight: Matrix
+    bias: Vector
+
+    def __call__(self, carry: Carry) -> Carry:
+        return Carry(self.weight @ carry.z + self.bias[:, None])
+
+def set_face(field: Float[Array, "Ny Nx"], values: Face) -> Float[Array, "Ny Nx"]:  ~unreached
+    return field.at[0].set(values)
+
+def set_row(field: Float[Array, "Ny Nx"], values: Float[Array, "N"]) -> Float[Array, "Ny Nx"]:  ~unreached
+    return field.at[0].set(values)  ~SC305
+""",
     # what a caller is given to change a setting by may be in force already; what never was such a size is not
     "a_caller_may_have_changed_a_setting": """
 class Grid:

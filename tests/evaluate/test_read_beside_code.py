@@ -697,6 +697,42 @@ def other_positions(axes: Float[Array, "3 n 1"], angle: Float[Array, "n m"]):
     moved = axes * angle[None, :, :]
     return moved
 """,
+    # What becomes of the coordinates of each point is no shape of the points.
+    "coordinates.py": '''
+def swapped(points):
+    """
+    Args:
+        points: array of shape (n, 2).
+    """
+    x = points[:, 0]  # (n,)
+    y = points[:, 1]  # (n,)
+    turned = jnp.stack([y, -x, x], 1)  # (x, y, z) -> (y, -x, x)
+    lifted = jnp.stack([x, y, x + y], 1)  # (x, y, z)  ~unreached
+    wrong = jnp.stack([x, y, x + y], 1)  # (3, n)  ~SC201
+    return turned + lifted
+''',
+    # A constant of the module is that in each of several shapes.
+    "constants.py": '''
+NAMES = ("a", "b", "c")
+COUNT = len(NAMES)
+
+def named(values: Array, n: int = 1):
+    """
+    Args:
+        values: array of shape (COUNT,) or (n, COUNT)
+    """
+    return dict(zip(NAMES, values.reshape(-1, COUNT).T))
+
+def single(values: Array):
+    """
+    Args:
+        values: array of shape (COUNT,) or (COUNT, 2)
+
+    Returns:
+        array of shape (COUNT,)  ~SC207
+    """
+    return values[1:].reshape(-1)[:2]
+''',
 }
 
 

@@ -1,4 +1,4 @@
-"""Arguments that do not fit a function's annotations: one finding where they are handed over, no more behind it."""
+"""Arguments that do not fit what is said of them: one finding where they are handed over, no more behind it."""
 
 from __future__ import annotations
 
@@ -36,6 +36,40 @@ def middle(x: Float[Array, "d"], scale: Float[Array, "k"]): ~SC202
 
 def other(x: Float[Array, "m"]):
     return x[:, None]  # (m,)  ~SC201
+""",
+    # A docstring is as good, where the function is called by another one; of a name that is not in it all is as wrong.
+    "described.py": """
+class Layer(eqx.Module):
+    weight: Array
+    wanted: int
+
+    def __init__(self, wanted: int, width: int):
+        self.weight, self.wanted = jnp.ones((width, wanted)), wanted
+
+    def __call__(self, x):
+        '''Forward.
+
+        Args:
+            x: inputs, shape (batch, wanted). ~SC207
+        '''
+        y = jnp.tanh(x)  # (batch, wanted)
+        k = jnp.zeros(5)
+        doubled = jnp.concatenate([k, k])  # (5,)  ~SC201
+        return y * doubled.sum()
+
+class Model(eqx.Module):
+    first: Layer
+
+    def __init__(self, width: int, hidden: int):
+        self.first = Layer(hidden, width)
+
+    def __call__(self, x):
+        '''Forward.
+
+        Args:
+            x: inputs, shape (batch, width).
+        '''
+        return self.first(x)
 """,
     # A comment behind a layer says what it takes and gives.
     "layers.py": """

@@ -6,7 +6,7 @@ This reads text only; which value a shape is claimed of, and how surely, is for 
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 
 from shapecheck.claims.axis_words import is_dim_word, is_unit, looks_like_dim, strength
@@ -284,7 +284,7 @@ def _is_shape(item: _BracketItem, segment: Segment, known: Container[str], descr
     alone = not segment.prose and not segment.labels
     # Without a sign that ties it to the bracket, a word in front of it is no label if the sentence goes on.
     prose = segment.prose or (bool(segment.labels) and not segment.colon and _goes_on(segment.tail))
-    if leads_on(item.tail):
+    if leads_on(item.tail) or _lists_entries(spec, segment.labels):
         return False
     if bracket.bare and not (share == 1.0 and _is_bare_shape(item, segment, known)):
         return False
@@ -320,6 +320,16 @@ def _is_shape(item: _BracketItem, segment: Segment, known: Container[str], descr
     if not prose or segment.arrow:
         return share >= 0.5
     return share >= 2 / 3 and (described or not _is_pair(bracket, known))
+
+
+def _lists_entries(spec: Spec, labels: Sequence[str]) -> bool:
+    """Whether all names are the label and a number: `x: [x0 x1 x2]` shows what is in x."""
+    names = spec.names()
+    return (
+        len(labels) == 1
+        and len(names) > 1
+        and all(re.fullmatch(rf"{re.escape(labels[0])}_?\d+", each) for each in names)
+    )
 
 
 _MATRIX = re.compile(r"[\s`]*+(?:[\w.-]+\s+)?(?:matrix|matrices|arrays?|tensors?|ndarrays?|dimensional)\b")

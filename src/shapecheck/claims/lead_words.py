@@ -72,10 +72,10 @@ _AS_OTHERS = words("match matching like as")
 _NOT_BEFORE = words(
     """
     by range ranges interval intervals between within inside outside in tuple tuples pair pairs order like eq eqn eqs
-    equation section algorithm ref refs see over along across axis axes reduce indices index coordinates coordinate
-    point list returns return values value e.g i.e eg ie dict keys key args on contains containing sum mean max min
-    norm product permutation of permute transpose stride strides kernel pad padding from except todo fixme note
-    noqa using via represent represents represented denote denotes denoting
+    namedtuple namedtuples equation section algorithm ref refs see over along across axis axes reduce indices index
+    coordinates coordinate point list returns return values value e.g i.e eg ie dict keys key args on contains
+    containing sum mean max min norm product permutation of permute transpose stride strides kernel pad padding from
+    except todo fixme note noqa using via represent represents represented denote denotes denoting
     """
 )
 _PAIR = 2

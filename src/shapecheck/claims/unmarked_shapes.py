@@ -40,7 +40,7 @@ _NAMED = re.compile(r"(?:^|\n)[ \t]*(?:[-*+]\s+)?[`*'\"]*[A-Za-z_]\w*[`*'\"]*[ \
 _COLON_BEHIND = re.compile(r"`?[\w -]{0,20}:")
 _SENTENCE = re.compile(r"[.;](?=\s|$)|\n\s*\n")
 _NO_ARRAY = re.compile(
-    r"\b(?:int|float|str|bool|tuple|Tuple|list|List|Sequence|Callable|callable|dict|Dict|Mapping|type)\b"
+    r"\b(?:int|float|str|bool|tuple|Tuple|[Nn]amed[Tt]uple|list|List|Sequence|Callable|callable|dict|Dict|Mapping|type)\b"
 )
 _SOME_ARRAY = re.compile(r"[Aa]rray|[Tt]ensor|PyTree|Float|Int\b|matrix|jnp|np\.|Any\b")
 # Parameters that are shapes or places themselves.
@@ -59,7 +59,10 @@ _FLOAT = re.compile(r"b?fp?\d+")
 _OF_ARRAY = re.compile(r"\b(?:(?:array|tensor|matrix) of|of size|of dimensions?)\s+[`'\"]*$")
 _OR_NONE = re.compile(r"^[\s`,]*(?:\(?optional\)?|or\s+`*None`*)", re.IGNORECASE)
 _VALUES = words(
-    "range interval default defaults values value pairs pair tuple tuples e.g eg i.e ie or between unit units"
+    """
+    range interval default defaults values value pairs pair tuple tuples namedtuple namedtuples e.g eg i.e ie or between
+    unit units
+    """
 )
 
 

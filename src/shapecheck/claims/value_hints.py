@@ -22,7 +22,8 @@ _TYPES: Final = {
 }
 # A class by its name alone, where authors put types: `kernel : RBF`, `kernel (RBF): ...`.
 MAY_SAY_TYPE = re.compile(
-    rf"\b(?:{'|'.join(_TYPES)}|(?:nd)?{ANY_ARRAY}|tensor)\b|(?-i:\([A-Z]\w*[,)]|:[ \t]*[A-Z]\w*[ \t]*(?:,|\n|$))",
+    rf"\b(?:{'|'.join(_TYPES)}|(?:nd)?{ANY_ARRAY}|tensor)\b|(?-i:\([A-Z]\w*[,)]|:[ \t]*[A-Z]\w*[ \t]*(?:,|\n|$))"
+    r"|:[ \t]*\d+,[ \t]*\d",
     re.IGNORECASE,
 )
 _CLASS = re.compile(
@@ -35,6 +36,8 @@ _FORMS = re.compile(
     rf"|:?[ \t]*(?:an?[ \t]+)?{_TYPE.format('alone')}[ \t]*(?:[.,;:\n]|$))",
     re.IGNORECASE,
 )
+# "0, 1, or 2 for the first, second, or third"; no list of what the elements of an array are.
+_NUMBERS = re.compile(r"[ \t]*:?[ \t]*\d+(?:,[ \t]*\d+)+,?[ \t]+or[ \t]+\d+\b(?![^\n]*\b(?:each|every|per|elements)\b)")
 # "An array ...", and the types of arrays: `np.ndarray`, `jax.Array`, `(Tensor)`.
 _ARRAY_TYPE = rf"(?:\w+\.)+(?:nd)?{ANY_ARRAY}|ndarray|(?:\w+\.)*(?:Array|Tensor)"
 _ARRAY = re.compile(rf":?\s*(?:(?i:an?|the)[ \t]+{ANY_ARRAY}\b|[(`]?(?:{_ARRAY_TYPE})\b)")
@@ -45,6 +48,8 @@ _WORDS_FOR_NONE = frozenset({"None", "True", "False"})
 
 def type_of(description: str) -> str:
     """The plain type or class, by name, that a description of a parameter begins with, behind its name; "" for none."""
+    if _NUMBERS.match(description):
+        return "int"
     found = _FORMS.match(description)
     if found is None and _ARRAY.match(description):
         return ANY_ARRAY

@@ -53,7 +53,7 @@ _OF_EACH = re.compile(
     r"\b(?:(?:tuple|pair|list|sequence)s?\s+of\s+(?:[\w-]+\s+){0,4}|(?:both|all|each)\s+(?:[\w-]+\s+){0,2})"
     r"(?:tensors|arrays|matrices|vectors),?\s+(?:each\s+)?"
     r"(?:of|with|having)\s+(?:the\s+)?$"
-    r"|(?:\btuples?\b.*|\b(?:tensors|arrays|matrices|vectors)\b[^.]*),\s+each\s+(?:of|with|having)\s+(?:the\s+)?$",
+    r"|(?:\btuples?\b.*|\b(?:tensors|arrays|matrices|vectors)\b[^.]*),?\s+each\s+(?:(?:of|with|having)\s+)?(?:the\s+)?$",
     re.IGNORECASE,
 )
 # "An array of vectors of shape (n,)" may have the axes of one of them, or those of all.
@@ -61,6 +61,11 @@ _OF_ONE = re.compile(
     r"\b(?:array|ndarray|tensor|collection|set|ensemble)s?\s+of\s+(?:[\w-]+\s+){0,2}(?:vectors|matrices|tensors|arrays)\s+"
     r"(?:of|with|having)\s+(?:the\s+)?$",
     re.IGNORECASE,
+)
+_OR_NUMBER = re.compile(r"[\s`'\")\]]*,?\s*or\s+(?:an?\s+|one\s+)?(?:scalar|float|number)s?\b", re.IGNORECASE)
+# "(N, D), where D is 2 or 3"
+_WHERE_IS = re.compile(
+    r"[\s`'\"),]*\bwhere\s+`*\w+`*\s+(?:is|=|in|may be|can be)\s+(?:either\s+)?\d+(?:,\s*\d+)*,?\s+or\s+\d+\b"
 )
 _OR_NONE = re.compile(
     r"^[\s`]*(?:(?:[\w.]+\s+)?(?:nd)?(?:array|tensor|matrix|vector)\s+)?(?:\(?optional\)?|or\s+`*None`*)", re.IGNORECASE
@@ -133,6 +138,9 @@ def shapes_of_value(
     next_entry = ENTRY_LINE.search(text, end)
     after = text[end : max(min(sentence_end, next_entry.start() if next_entry is not None else sentence_end), end)]
     after = _OR_NONE.sub("", after)  # it may be left out
+    after = _WHERE_IS.sub("", after)
+    number = _OR_NUMBER.match(after)
+    after = after[number.end() :] if number is not None else after
     alternatives = len(segments) > 1 or segments[0].alternatives
     listed = [bracket.spec.dims for segment in segments for bracket in segment.shapes]
     if alternatives and any(dims and all(isinstance(dim, AnyDims) for dim in dims) for dims in listed):
@@ -158,9 +166,8 @@ def shapes_of_value(
     plainly &= _OR_IN_NEXT_SENTENCE.match(text, segments[-1].shapes[-1].end) is None
     for segment in segments:
         for bracket in segment.shapes:
-            yield DescribedShape(
-                bracket, plainly and not OF_ANOTHER_OR_CHANGED.search(after), container and not part, part
-            )
+            sure = plainly and not OF_ANOTHER_OR_CHANGED.search(after)
+            yield DescribedShape(bracket, sure, container and not part, part, or_number=number is not None)
 
 
 def _may_be_else(after: str) -> bool:

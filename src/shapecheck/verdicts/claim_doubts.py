@@ -39,6 +39,7 @@ from shapecheck.verdicts.select_arrays import (
 from shapecheck.verdicts.unify import natural_site
 
 _AGREEING = 2  # other fields whose comments must agree on a name
+_COORDINATES = frozenset("xyzwuv")
 _SEVERAL_AXES = re.compile(r"(?:\w+_)?(?:spatial|tensor)(?:_(?:dims|axes|shape))?", re.IGNORECASE)
 _NUMBERED = re.compile(
     r"\b(?P<axis>[^\W\d_]+)_?[01]\s*,.*?(?:\.\.\.|…).*?,\s*(?P<last>(?P=axis)_?(?P<number>[^\W\d_]))\b"
@@ -73,6 +74,8 @@ class ClaimDoubts:
             return "its names may be the roles of axes, as those before an equals sign are"
         if mismatch.reason == "rank" and not claim.marked and self._has_as_many_elements(mismatch.value, claim):
             return "its names may be those of the value's elements, of which there are as many"
+        if not claim.marked and self._lists_coordinates(mismatch.value, claim):
+            return "its names may be those of coordinates, of which the last axis has as many"
         several = self._stand_for_several(claim)
         if several and (mismatch.reason == "rank" or len(several) > 1):
             return f"{several[0]} may stand for several axes"
@@ -271,6 +274,13 @@ class ClaimDoubts:
             return False
         shape, count = self.samples.shape(value.shape), parse_spec(claim.spec).rank()
         return shape is not None and count is not None and shape == ((count,) * self.samples.count,)
+
+    def _lists_coordinates(self, value: Value, claim: Claim) -> bool:
+        """Whether an unmarked text only has names of coordinates, as many as the last axis: `xy[:, ::-1]  # (y, x)`."""
+        dims = parse_spec(claim.spec).dims
+        shape = self.samples.shape(value.shape[-1:]) if isinstance(value, ArrayValue) and value.shape else None
+        names = {dim.name for dim in dims if isinstance(dim, NamedDim)}
+        return len(names) == len(dims) > 1 and names <= _COORDINATES and shape == ((len(dims),) * self.samples.count,)
 
     def _is_agreed(self, claim: Claim, name: str) -> bool:
         """Whether several other claims mean one size by a name, so that it means the same in all of them."""

@@ -50,7 +50,7 @@ MISFIT = "the example's own arguments do not fit the parameters"
 UNEVEN = "it was seen only with sizes for which its division does not come out even"
 UNEVEN_BESIDE = "it was seen only with sizes for which the division of another claim does not come out even"
 OTHER_ARGUMENTS = "what the comment starts from has another number of axes here"
-CONSEQUENCE = "its function, or one that calls it, is given arguments that do not fit its annotations"
+CONSEQUENCE = "its function, or one that calls it, is given arguments that do not fit what is said of them"
 MADE_UP = "it fails, but only for made-up arguments, which prove nothing"
 MADE_EQUAL = "two of its names have one size in all that was evaluated, since the code runs with no other"
 HALF_WAY = "evaluation did not come to the end of its function"
@@ -246,9 +246,9 @@ def _binds_override(reader: CallReader, index: int, evaluation: Evaluation) -> b
 
 
 class Consequences:
-    """What follows, in one evaluation, from arguments that do not fit a function's annotations: one cause, one finding.
+    """What follows, in one evaluation, from arguments that do not fit what is said of them: one cause, one finding.
 
-    The names of such an annotation mean nothing in that call, and what the function hands on is as wrong there.
+    The names in it mean nothing in that call, and what the function hands on is as wrong there.
     """
 
     def __init__(self) -> None:
@@ -279,12 +279,15 @@ class Consequences:
 
 
 def _misfits(reader: CallReader, outcomes: ClaimOutcomes) -> dict[int, Mismatch]:
-    """The annotated parameters that a call's arguments do not fit: of an example's own all that it shows."""
-    claims, sites = reader.module.claims, reader.module.sites
+    """The parameters of which what is written does not fit a call's arguments; texts bind who calls inside of the code.
+
+    Of an example's own call that is all that it shows.
+    """
+    claims, sites, is_inside = reader.module.claims, reader.module.sites, reader.call.caller is not None
     return {
         index: mismatch
         for index, mismatch in outcomes.bad.items()
-        if claims[index].notation == "annotation" and sites[claims[index].sites[0]].kind == "param"
+        if (is_inside or claims[index].notation == "annotation") and sites[claims[index].sites[0]].kind == "param"
     }
 
 

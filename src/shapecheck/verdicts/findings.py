@@ -12,6 +12,7 @@ from shapecheck.model import (
     AssumedClaim,
     Claim,
     Evaluation,
+    Failure,
     Finding,
     Frame,
     How,
@@ -32,6 +33,7 @@ from shapecheck.verdicts.judge import Verdicts
 from shapecheck.verdicts.messages import failure_finding, line_span, mismatch_finding
 from shapecheck.verdicts.unreached import Reasons
 
+_NAMES = re.compile(r"[^\W\d]\w*")
 _DIGITS = re.compile(r"\d+")  # sizes in reasons, which differ from call to call
 
 
@@ -165,7 +167,11 @@ def _shape_errors(
                 continue
             if failure.requires and " = " not in failure.requires and _says_rank(modules, evaluation, verdicts):
                 continue
-            if _is_wrongly_called(modules, run, failure.frame, verdicts, sure):
+            if is_tie and _names_axis_of_alias(modules, evaluation, failure):
+                continue
+            if _is_wrongly_called(modules, run, failure, verdicts, sure):
+                continue
+            if _has_fields_of_any_size(modules, failure):
                 continue
             key = (failure.frame.path, failure.frame.line)
             finding = failure_finding(evaluation, failure, failure.frame, modules[key[0]].lines)
@@ -189,20 +195,55 @@ def _denied_before(
 def _is_wrongly_called(
     modules: Mapping[str, Module],
     run: Sequence[Evaluation],
-    frame: Frame,
+    failure: Failure,
     verdicts: Verdicts,
     sure: Container[ClaimKey],
 ) -> bool:
-    """Whether the function that an error is in was given there what its own parameters deny: one finding says both."""
+    """Whether the function that an error is in was given there what its own parameters deny: one finding says both.
+
+    A text that they deny may be wrong itself, so that it says no more than for which sizes the code runs.
+    """
+    frame = failure.frame
+    if frame is None:
+        return False
     module = modules[frame.path]
+    for key, false in verdicts.bad.items():
+        if key[0] != frame.path or key not in sure or not any(false.evaluation is each for each in run):
+            continue
+        claim = module.claims[key[1]]
+        is_own = module.scopes[claim.scope].qualname == frame.function and module.sites[claim.sites[0]].kind == "param"
+        is_handed = bool(failure.requires) and false.mismatch.call.caller is not None
+        if is_own and (claim.notation == "annotation" or is_handed):
+            return True
+    return False
+
+
+def _names_axis_of_alias(modules: Mapping[str, Module], evaluation: Evaluation, failure: Failure) -> bool:
+    """Whether a name in what an error requires is a letter of aliases alone: `N = Nx` for `Slice = Float[Array, "N"]`.
+
+    These know nothing of the function where they are used, and nobody has told the two sizes apart.
+    """
+    scopes = {(call.path, call.scope) for call in evaluation.calls}
+    claims = [claim for path, scope in scopes for claim in modules[path].claims if claim.scope == scope]
+    for name in filter(lambda each: len(each) == 1, _NAMES.findall(failure.requires)):
+        naming = [claim for claim in claims if name in parse_spec(claim.spec).names()]
+        if naming and all(claim.by_alias for claim in naming):
+            return True
+    return False
+
+
+def _has_fields_of_any_size(modules: Mapping[str, Module], failure: Failure) -> bool:
+    """Whether an array on the line of an error is a field of which an alias says no more than how many axes it has.
+
+    Of a class without a constructor, so that its arrays were made up: `W: Matrix` and `b: Vector` go together in what
+    callers make.
+    """
+    fields = {name.rpartition(".")[2] for name, _ in failure.arrays if "." in name}
     return any(
-        key[0] == frame.path
-        and key in sure
-        and any(false.evaluation is each for each in run)
-        and module.scopes[module.claims[key[1]].scope].qualname == frame.function
-        and module.claims[key[1]].notation == "annotation"
-        and module.sites[module.claims[key[1]].sites[0]].kind == "param"
-        for key, false in verdicts.bad.items()
+        claim.general and module.sites[claim.sites[0]].kind == "field" and module.sites[claim.sites[0]].name in fields
+        for module in modules.values()
+        for claim in module.claims
+        if not any(each.parent == claim.scope and each.qualname.endswith(".__init__") for each in module.scopes)
     )
 
 

@@ -43,7 +43,7 @@ def doubt(module: Module, key: ClaimKey, mismatch: Mismatch, shown: ShownFailure
         return OTHER_INTEGERS.format(size=unused)
     if _follows_made_integers(claim, shown):
         return MADE_INTEGER
-    if _binds_one_of_made(shown):
+    if _binds_one_of_made(shown) or _has_made_length(shown):
         return MADE_UP
     if all(_says_more(module, claim, each, m) for each, m in shown):
         return SAYS_MORE
@@ -98,6 +98,21 @@ def _binds_one_of_made(shown: ShownFailures) -> bool:
         return of_one and any(a.kind in ("sizes", "rank") and a.provenance == "invented" for a in each.assumptions)
 
     return all(mismatch.reason == "dim" and is_made(each, mismatch) for each, mismatch in shown)
+
+
+def _has_made_length(shown: ShownFailures) -> bool:
+    """Whether the axis that does not fit always has as many elements as a sequence that was made up, however many.
+
+    Whoever makes `layers: tuple[Layer, ...]` makes as many as there are rows in what is handed on to them.
+    """
+    lengths: set[str] = set()
+    for each, mismatch in shown:
+        made = {a.value for a in each.assumptions if a.provenance == "invented" and a.value.isdigit()}
+        size = size_at_fault(mismatch)
+        if mismatch.reason != "dim" or size not in made:
+            return False
+        lengths.add(size)
+    return len(lengths) > 1
 
 
 def are_alike(mismatch: Mismatch, other: Mismatch) -> bool:

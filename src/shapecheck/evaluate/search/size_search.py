@@ -155,7 +155,9 @@ class SizeSearch:
                     ranks += [each for each in (0, 2) if each not in ranks]
                 if outcome.ok:
                     return SearchResult(ok=self._loosen(outcome))
-                if outcome.needs_values or outcome.lacks_package or outcome.blames_dtypes() or outcome.takes_long:
+                # What has to be loaded first makes one run with values long, and no second one.
+                is_long = outcome.takes_long and (not start.values or any(each.takes_long for each in failed))
+                if outcome.needs_values or outcome.lacks_package or outcome.blames_dtypes() or is_long:
                     # No other sizes help.
                     return SearchResult(failed=(outcome, *failed))
                 failed.append(outcome)

@@ -42,6 +42,17 @@ def wrong[S: Float[Array, "n"]](x: S) -> S: ~SC203
 def right[U: Float[Array, "n"]](x: U) -> U:
     return 2 * x
 """,
+    # Within a callable, too, which stands in a union.
+    "callables.py": """
+from collections.abc import Callable, Mapping
+from jaxtyping import Array, Float
+
+type Number = float | Float[Array, ""]
+type Fixed = Number | Callable[[dict[str, Number]], Number]
+
+def fixed(x: Float[Array, "n"], values: Mapping[str, Fixed]) -> Float[Array, "n"]: ~SC203
+    return x[1:]
+""",
     # What stands for itself, or for nothing, has no shape; the others are checked.
     "endless.py": """
 from jaxtyping import Array, Float

@@ -33,6 +33,25 @@ def unflattened(x: Float[Array, "b patches c"], spatial_shape: tuple[int, ...]):
 def of_code(x: Float[Array, "b patches c"], spatial_shape: tuple[int, ...]):  ~unreached
     return x.reshape(x.shape[0], 30, x.shape[-1]) + jnp.zeros(spatial_shape).sum()  ~SC305
 """,
+    # as many layers as there are rows, for all callers; not where the code takes two
+    "stages.py": """
+import equinox as eqx
+
+class Stage(eqx.Module):
+    scale: float
+
+    def __call__(self, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
+        return x * self.scale
+
+class Stages(eqx.Module):
+    stages: tuple[Stage, ...]
+
+    def __call__(self, x: Float[Array, "layers n d"]) -> Float[Array, "layers n d"]:  ~unreached
+        return jnp.stack([each(x[i]) for i, each in enumerate(self.stages)])
+
+    def wrong(self, x: Float[Array, "layers n d"]) -> Float[Array, "layers n d"]:  ~SC203
+        return jnp.stack([self.stages[0](x[0]), self.stages[0](x[1])])
+""",
     # as many operands as what was made up has rows; those that are written are another matter
     "operands.py": """
 def contracted(x: Float[Array, "b m"], w: Float[Array, "r"], factors: Sequence) -> Float[Array, "b"]:  ~unreached

@@ -14,6 +14,17 @@ from jaxtyping import Array, Float, PRNGKeyArray
 """
 
 CASES = {
+    # a name for how many axes there are is that number
+    "counts_of_axes.py": """
+def divergence(field: Float[Array, "ndim *space"]) -> Float[Array, "*space"]:
+    return sum(jnp.roll(field[i], 1, axis=i) for i in range(field.shape[0]))
+
+def wrong(field: Float[Array, "ndim *space"]) -> Float[Array, "*space"]: ~SC203
+    return jnp.stack([jnp.roll(field[i], 1, axis=i) for i in range(field.shape[0])])
+
+def features(field: Float[Array, "dim *space"]) -> Float[Array, "*space"]:
+    return sum(jnp.roll(field[i], 1, axis=i) for i in range(field.shape[0]))  ~SC301
+""",
     # fields of a record may have axes in front; who takes one record beside a plain array means none
     "records.py": """
 class Chain(eqx.Module):

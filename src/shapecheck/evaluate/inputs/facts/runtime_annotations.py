@@ -210,13 +210,29 @@ def _without_aliases(annotation: object, deepest: int) -> object:
     arguments = typing.get_args(annotation)
     if isinstance(typing.get_origin(annotation), _ALIAS):  # its parameters stay what they are: they have no shape
         return _without_aliases(typing.get_origin(annotation), deepest - 1)
+    if arguments and isinstance(arguments[0], list):
+        return _callable_without_aliases(annotation, deepest)
     inner = tuple(_without_aliases(each, deepest - 1) for each in arguments)
-    if all(one is other for one, other in zip(inner, arguments, strict=True)) or MISSING in inner:
+    if _are_same(inner, arguments) or MISSING in inner:
         return annotation
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         return typing.Union[inner]  # noqa: UP007 - of a tuple
     origin = typing.get_origin(annotation)
     return types.GenericAlias(origin, inner) if isinstance(origin, type) else annotation
+
+
+def _callable_without_aliases(annotation: object, deepest: int) -> object:
+    """The same of a callable, of which the parameters are a list: `Callable[[Batch], Batch]`."""
+    parameters, result = typing.get_args(annotation)
+    before = (*parameters, result)
+    inner = tuple(_without_aliases(each, deepest - 1) for each in before)
+    if _are_same(inner, before) or MISSING in inner:
+        return annotation
+    return collections.abc.Callable[[*inner[:-1]], inner[-1]]
+
+
+def _are_same(ones: Sequence[object], others: Sequence[object]) -> bool:
+    return all(one is other for one, other in zip(ones, others, strict=True))
 
 
 def _evaluate_text(raw: object, module: Mapping[str, object], members: Mapping[str, object]) -> object:

@@ -307,7 +307,9 @@ class CallBuilder:
         optional = made_specs(function, described, body, default=None)
         vague = any(each.vague for each in described.values())
         has_union = admits_several_ranks(function)
-        constants = constants_of(function, specs, [d.spec for d in described.values()])
+        constants = constants_of(
+            function, specs, [s for d in described.values() for s in (d.spec, *d.others, *d.at_times, *d.also)]
+        )
         divisors = code_integers(function)
 
         claimed = frozenset(name for names in claims for name in names if not name.isdigit())

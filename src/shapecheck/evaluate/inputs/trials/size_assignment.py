@@ -27,6 +27,7 @@ from shapecheck.shapes import (
     SymbolicDim,
     VariadicDim,
     further_name,
+    is_variadic,
     parse_spec,
 )
 from shapecheck.shapes.expressions import MAX_BITS, Binary, BracedExpression, Expression, FunctionCall, Int, Name, Unary
@@ -58,6 +59,7 @@ _PRIMES = (5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71,
 _DIVIDES = 240  # what is divided by in any case: 3 and 4, and the first integers that are made up, 48 and 80
 _LARGEST_MULTIPLE = 5040
 _LARGER = 64
+_COUNTS_AXES = re.compile(r"(?:spatial_)?n_?dims?|n(?:um)?_(?:spatial_)?dims?|nd")
 _FEW = (9, 11, 13, 10, 7, 14, 21, 22, 33, 39)  # below a limit
 
 
@@ -216,6 +218,8 @@ class SizeAssignment:
             powers = [n for n in dict.fromkeys(n for text in specs for n in parse_spec(text).exponents()) if n in names]
             self._sizes.update({n: _EXPONENTS[(i + variant) % len(_EXPONENTS)] for i, n in enumerate(powers)})
             self._sizes.update(before)
+            counts = {n for text in specs for n in _counts_of_axes(text) if n in self._sizes} if rank else set[str]()
+            self._sizes.update(dict.fromkeys(counts, rank))
         for name, factor in multiples:
             if name in self._sizes:
                 self._sizes[name] *= factor
@@ -402,6 +406,13 @@ def _endless(pool: Sequence[int]) -> Iterator[int]:
             if size not in seen:
                 seen.add(size)
                 yield size
+
+
+def _counts_of_axes(spec: str) -> Iterator[str]:
+    """The names in a shape that say how many axes its variadic dim stands for: `(ndim, *spatial_shape)`."""
+    dims = parse_spec(spec).dims
+    if any(map(is_variadic, dims)):
+        yield from (dim.name for dim in dims if isinstance(dim, NamedDim) and _COUNTS_AXES.fullmatch(dim.name))
 
 
 def _spelled_relation(name: str) -> tuple[str, str]:
