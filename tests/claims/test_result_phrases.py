@@ -68,10 +68,26 @@ PHRASES = {
     ),
     "or a number": ("Do it.\n\n    Returns:\n        Predictions, shape (N, T) or scalar.\n    ", ONE, ["[N T]"]),
     "at a stage": ("Do it.\n\n    Returns:\n        Scores after softmax, shape (N, T).\n    ", ONE, ["[N T]"]),
+    "of what was done": (
+        "Do it.\n\n    Returns:\n        Points transformed to the frame of x, shape (N, T).\n    ",
+        ONE,
+        ["[N T]"],
+    ),
     "or other numbers": (
         "Do it.\n\n    Returns:\n        Predictions, shape (N, T) or shape (N,).\n    ",
         ONE,
         ["[N T]", "[N]"],
+    ),
+    "entries by their quoted names": (
+        "Do it.\n\n    Returns\n    -------\n    dict\n        ``s`` (N, T) means; ``S`` (N, T, T) **scale-free**\n"
+        "        covariances; ``clip`` the largest.\n    ",
+        '{"s": x, "S": y, "clip": z}',
+        ["[N T]", "[N T T]"],
+    ),
+    "behind several under one heading": (
+        "Do it.\n\n    Returns\n    -------\n    a, b : both\n    c : (N, T)\n        last\n    ",
+        THREE,
+        ["[N T] .2"],
     ),
     # what is none, or none of the result
     "several, of which one is returned": ("Returns means (N, T), covs (N, T, T).", ONE, []),

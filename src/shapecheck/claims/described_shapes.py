@@ -47,6 +47,7 @@ _IN_ONE_CASE = re.compile(
 )
 _IN_THE_OTHER = re.compile(r"[`'\"]*\s+(for|with|in|under)\b")
 _CAN_BE = re.compile(r"\b(?:can|may|could|must|should)\s+be(?:\s+(?:either|one\s+of|any\s+of))?\s*:", re.IGNORECASE)
+_QUOTED_NAME = re.compile(r"`([A-Za-z_]\w*)`+\s*\Z")
 _BULLET = re.compile(r"\n[ \t]*[-*+•][ \t]+")
 # "A list of callable blocks, each with the signature (x, y) -> z, where x has shape (n, d)".
 _HAS_SIGNATURE = re.compile(r"\b(?:callables?|functions?)\b.*\bsignature\b", re.IGNORECASE | re.DOTALL)
@@ -152,6 +153,8 @@ def _read_segments(
         if is_return and (not found or (count > 1 and not any(each.part or each.result is not None for each in found))):
             found = _of_results(text, count, known, returned, parameters, several=count > 1) or found
         return found
+    if is_return and (named := _behind_quoted_names(text, segments)):
+        return named
     plain = [*_unmarked_segments(text, _without_elements(text, segments), is_return=is_return, known=known)]
     if is_return and count > 1 and (found := in_order(text, plain, segments, elements, count)):
         return found
@@ -166,6 +169,19 @@ def _read_segments(
     if is_return and not found:
         return _of_results(text, count, known, returned, parameters, several=False)
     return [replace(each, unmarked=True) for each in found]
+
+
+def _behind_quoted_names(text: str, segments: Sequence[Segment]) -> list[DescribedShape]:
+    """The shapes of the entries of a result, if each stands behind the name of one: "``s`` (t, q); ``p`` (t, q, q)"."""
+    found: dict[str, DescribedShape] = {}
+    for segment in segments:
+        name = _QUOTED_NAME.search(text, 0, segment.shapes[0].start)
+        if name is None or len(segment.shapes) != 1 or segment.arrow:
+            return []
+        found[name[1]] = DescribedShape(
+            segment.shapes[0], not segment.hedged, leaves=False, part=name[1], unmarked=True
+        )
+    return [*found.values()] if len(found) == len(segments) > 1 else []
 
 
 def _of_results(

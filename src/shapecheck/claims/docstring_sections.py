@@ -239,7 +239,8 @@ class _SectionReader:
         end = match.end() if match is not None else 0
         place = 0
         if self.kind == "return":  # another section, of another style, may have told of them all
-            place = sum((item.kind, item.style) == ("return", self.style) for item in self.items)
+            before = [item for item in self.items if (item.kind, item.style) == ("return", self.style)]
+            place = sum(max(len(item.names), 1) for item in before)  # `l, u : bounds` is of two
         self._add_items(Item(self.kind, names, place=place, style=self.style), line, end)
         return True
 

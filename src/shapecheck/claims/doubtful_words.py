@@ -6,19 +6,22 @@ import re
 
 from shapecheck.claims.axis_words import words
 
-# "Logits before softmax, shape (b, c)" says which ones these are.
-_STAGE = r"(?!(?:\s+\w+){1,3},\s+(?:of\s+|with\s+)?shape\b)"
+# "Logits before softmax, shape (b, c)" says which ones these are, and so does all that ends in a comma and that word.
+_AND_SHAPE = r"(?![^.;]*,\s+(?:of\s+|with\s+)?shape\b\W*$)"
 # What a value is held against, or a part of it.
 _OF_ANOTHER = (
     r"broadcast\w*|e\.g|for example|for instance|such as|same shape|like|callable|callback|maps"
     r"|(?<!basis )functions?(?!\w*,|\s+(?:with|of)\s+shape\b|\s+(?:\w+\s+)?(?:evaluation|value|output|coefficient)s?\b)"
-    r"|mapping from|takes|taking|accepts|index(?:es|ing)?|indices into|into(?!,\s+(?:of\s+|with\s+)?shape\b)"
-    r"|compatible|suffix|prefix"
+    r"|mapping from|takes|taking|accepts|compatible|suffix|prefix"
     r"|(?:number|count) of (?:dimensions|axes|dims)"
-    rf"|leading|trailing|at least|excluding|except|depend\w*|either|vmap\w*|batched|before{_STAGE}|initiali[sz]\w*"
+    r"|leading|trailing|at least|excluding|except|depend\w*|either|vmap\w*"
+    rf"|(?:index(?:es|ing)?|indices into|into|batched|before|initiali[sz]\w*){_AND_SHAPE}"
 )
 # What becomes of it, or what it was.
-_OF_ANOTHER_TIME = rf"returns?(?![ -]to[ -]go)|returning|reshaped?|transform(?!ation matri)\w*|flatten\w*|after{_STAGE}"
+_OF_ANOTHER_TIME = (
+    r"returns?(?![ -]to[ -]go)|returning"
+    rf"|(?:reshaped?|transform(?!ation matri)\w*|flatten\w*|after){_AND_SHAPE}"
+)
 OF_ANOTHER = re.compile(rf"\b(?:{_OF_ANOTHER})\b", re.IGNORECASE)
 OF_ANOTHER_OR_CHANGED = re.compile(rf"\b(?:{_OF_ANOTHER}|{_OF_ANOTHER_TIME})\b", re.IGNORECASE)
 SELDOM_WORDS = words(

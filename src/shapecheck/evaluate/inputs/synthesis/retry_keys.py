@@ -18,7 +18,8 @@ _PATIENCE = 10.0  # seconds after which nothing else is tried
 def with_keys(keys: Keys, search: Callable[[float], Evaluations], seconds: float) -> Evaluations:
     """What `search` finds in so many seconds, with the usual keys or others.
 
-    A key that may be left out is left out if the code cannot do with it. What claims say of keys is tried for both
+    A key that may be left out is left out if the code cannot do with it; one of the other kind mends nothing where
+    Python decides on a value. What claims say of keys is tried for both
     kinds: `# (n,)` is as true of `jax.random.split(key, n)` as `# (n, 2)`. Raises CannotSynthesiseError as the first
     search does, if no other finds anything.
     """
@@ -31,7 +32,8 @@ def with_keys(keys: Keys, search: Callable[[float], Evaluations], seconds: float
     except CannotSynthesiseError as error:
         problem = error
     is_to_blame = _is_to_blame(found)
-    others: list[KeyChoice] = ["other kind"] if keys.open and (is_to_blame or _holds_keys(found)) else []
+    may_mend = is_to_blame and not any(each.failure is not None and each.failure.kind == "value" for each in found)
+    others: list[KeyChoice] = ["other kind"] if keys.open and (may_mend or _holds_keys(found)) else []
     others += ["left out"] if keys.optional and is_to_blame else []
     for choice in others:
         spent = watch.seconds()
@@ -69,9 +71,7 @@ def _is_to_blame(found: Evaluations) -> bool:
 
 
 def _may_be_of_a_key(failure: Failure) -> bool:
-    if failure.kind == "shape":
-        return any(text.startswith(("uint32[", "key<")) for _, text in failure.arrays)
-    return failure.kind != "value"  # on which Python decides with any key
+    return failure.kind != "shape" or any(text.startswith(("uint32[", "key<")) for _, text in failure.arrays)
 
 
 def _holds_keys(found: Evaluations) -> bool:

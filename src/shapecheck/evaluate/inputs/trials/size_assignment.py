@@ -178,7 +178,7 @@ class SizeAssignment:
         multiples: Iterable[tuple[str, int]] = (),
         limits: Iterable[tuple[str, int]] = (),
     ) -> None:
-        self.mode = mode
+        self.mode, self._variant = mode, variant
         self.made = made or InventedSizes()
         self.known = dict(known)
         self.ties = dict(substitution.ties)
@@ -345,6 +345,10 @@ class SizeAssignment:
         """An abstract array as `spec` describes it; `dtype` is a jaxtyping name or ""."""
         dims: list[Size] = [self._note_used(_STACK)] if self.stacks else []
         parsed = parse_spec(spec)
+        for exponent in parsed.exponents() if self.mode == "sized" else ():
+            if exponent.isidentifier() and not {exponent} & {*self.known, *self.ties, *self._sizes}:
+                self._sizes[exponent] = _EXPONENTS[(len(self._inner) + self._variant) % len(_EXPONENTS)]
+                self._inner[exponent] = None
         for dim in parsed.dims:
             if isinstance(dim, AnyDims):
                 dims += [self.size(each) for each in UNNAMED[: self.variadic_rank]]
