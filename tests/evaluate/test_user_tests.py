@@ -856,3 +856,18 @@ def test_plugins_that_are_left_out_or_absent_are_no_hindrance(
     report = check([tmp_path / "m.py"], load([tmp_path]))
     assert report.tests is not None
     assert (report.tests.ok, report.tests.problems) == (1, ())
+
+
+def test_a_file_that_ends_the_program_on_import_ends_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text("[tool.shapecheck]\ncache = false\n")
+    (tmp_path / "m.py").write_text("def f(x):\n    return x.T  # (b, 3)\n")
+    (tmp_path / "test_a.py").write_text("import sys\n\nsys.exit('which seed?')\n")
+    (tmp_path / "test_m.py").write_text(
+        "import jax.numpy as jnp\nimport m\n\ndef test_it():\n    m.f(jnp.ones((3, 4)))\n"
+    )
+    report = check([tmp_path / "m.py"], load([tmp_path]))
+    assert report.tests is not None
+    assert report.tests.ok == 1
+    (problem,) = report.tests.problems
+    assert problem.startswith("test_a.py: SystemExit: which seed?")

@@ -13,6 +13,7 @@ from typing import Any
 from shapecheck.evaluate.probes.attribute_access import class_names, own_names, read_attribute
 from shapecheck.evaluate.probes.constructor_arguments import ConstructionRecord
 from shapecheck.evaluate.probes.describe_value import is_array, is_size
+from shapecheck.evaluate.probes.imported_constants import imported_constants
 from shapecheck.model import NamedSize
 
 _HEAD = re.compile(r"[^\W\d]\w*")
@@ -63,6 +64,8 @@ def visible(
             found += _sizes(name, _attribute_values(name, list(_holders(variables.get("self"), {}))))
         if not found:
             found = list(_sizes(name, _of_records(name, variables, parameters)))
+        if not found:
+            found = list(_sizes(name, _own(name, imported_constants(module))))
         if not found and constructions is not None and "self" in variables:
             owner = variables["self"]
             for space in constructions.variables(owner):

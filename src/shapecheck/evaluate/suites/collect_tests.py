@@ -243,6 +243,9 @@ class _CollectionPlugin:
                 outcome = yield
         else:  # of folders, conftest files are imported
             outcome = yield
+        if outcome.excinfo is not None and isinstance(outcome.excinfo[1], SystemExit):  # which ends pytest as a whole
+            reason = describe_error(outcome.excinfo[1])
+            outcome.force_result(pytest.CollectReport(collector.nodeid, "failed", reason, []))
         error = _error_of(outcome.get_result()) if outcome.excinfo is None else None
         if error is not None and self._admits_another(error):
             outcome.force_result(collector.ihook.pytest_make_collect_report(collector=collector))

@@ -41,6 +41,7 @@ from shapecheck.evaluate.own_errors import suppress_others
 from shapecheck.evaluate.probes import later_values
 from shapecheck.evaluate.probes.attribute_access import read_attribute, unwrap
 from shapecheck.evaluate.probes.describe_value import is_array
+from shapecheck.evaluate.probes.imported_constants import imported_constants
 from shapecheck.evaluate.probes.visible_sizes import computed_attribute
 from shapecheck.shapes import AnyDims, Bindings, Dim, NamedDim, SpecError, VariadicDim, is_variadic, match, parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
@@ -182,6 +183,7 @@ def constants_of(function: Callable[..., object], specs: Sequence[str], describe
     A plain name of an annotation is no variable, whatever the module holds under that name.
     """
     module = getattr(unwrap(function), "__globals__", {})
+    module = {**imported_constants(module), **module}
     plain = {name for text in specs if text not in described for name in parse_spec(text).free_names()}
     return {n: module[n] for n in free_names(specs) if n not in plain and type(module.get(n)) is int}
 
