@@ -34,7 +34,10 @@ _UNBOUND_AXIS = re.compile(r"unbound axis name:? '?(\w+)")
 
 
 class Attempts:
-    """Runs one entry as trials say, `complete` as long as neither `seconds` nor its number of attempts are over."""
+    """Runs one entry as trials say, `complete` as long as neither `seconds` nor its number of attempts are over.
+
+    A single run takes as long as it takes, unless it `is_limited`.
+    """
 
     def __init__(
         self,
@@ -42,6 +45,8 @@ class Attempts:
         recorder: Recorder,
         seconds: float,
         renewed: Callable[[], AbstractContextManager[None]] | None,
+        *,
+        is_limited: bool = True,
     ) -> None:
         self.call_spec, self.recorder = call_spec, recorder
         self.renewed = renewed or self._clear_caches
@@ -56,7 +61,7 @@ class Attempts:
         self._multiples: Multiples = ()
         self._limits: Limits = ()
         self._tried_limits: set[tuple[str, int]] = set()
-        self._long_loops = LongLoops(recorder.paths)
+        self._long_loops = LongLoops(recorder.paths) if is_limited else None
         self._slowest: float | None = None  # seconds of those that went to their ends
         self._later: Mapping[str, LaterArgument] = {}  # as far as they are made
         self._rounds = 0
@@ -100,7 +105,8 @@ class Attempts:
         """Run once, without what JAX has in its caches: a function traced before would not be seen again."""
         self._later, self._rounds = {}, 0
         while True:
-            small = tuple(each for each in self._long_loops.small if each not in trial.choices)
+            known = self._long_loops.small if self._long_loops is not None else ()
+            small = tuple(each for each in known if each not in trial.choices)
             choices = (*trial.choices, *small)
             trial = dataclasses.replace(trial, choices=choices, multiples=self._multiples, limits=self._limits)
             with self.renewed(), self.recorder.watch.attempt():
@@ -168,13 +174,13 @@ class Attempts:
         self.recorder.begin()
         bound_call: BoundCall | None = None
         try:
-            with self._long_loops.limit(self._longest()):
+            with self._limit():
                 bound_call = self.call_spec.prepare(trial)
             self._guessing = bound_call.is_guess()
             for name, each in self._later.items():
                 bound_call.later[name].take(each)
             watch = Stopwatch()
-            with self._long_loops.limit(self._longest(), bound_call):
+            with self._limit(bound_call):
                 under(self.axes, bound_call.call)
             self._slowest = max(self._slowest or 0.0, watch.seconds())
             if bound_call.later and self._has_more(bound_call, None):
@@ -225,10 +231,13 @@ class Attempts:
         bound_call = bound_call.with_later()
         return TrialOutcome(trial, self.recorder.finish(), bound_call, None, self.recorder.watch.finish())
 
-    def _longest(self) -> float:
-        """How many seconds the next attempt may take: not much more than one that went to its end."""
+    def _limit(self, bound_call: BoundCall | None = None) -> AbstractContextManager[None]:
+        """As long as the next attempt may take: not much longer than one that went to its end."""
+        if self._long_loops is None:
+            return contextlib.nullcontext()
         most = self.call_spec.seconds
-        return most if self._slowest is None else min(most, max(_AFTERWARDS, _SLOWER * self._slowest))
+        longest = most if self._slowest is None else min(most, max(_AFTERWARDS, _SLOWER * self._slowest))
+        return self._long_loops.limit(longest, bound_call)
 
     def _has_more(self, bound_call: BoundCall, error: BaseException | None) -> bool:
         """Whether more of a call's arguments can be made than it had, which ended so."""

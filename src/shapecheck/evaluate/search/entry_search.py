@@ -62,6 +62,7 @@ from shapecheck.worker.messages.plans import EntryPlan
 
 _DOUBTS, _DOUBTS_SECONDS = 30, 2.0
 _UNVERIFIED = ("template", "compare")  # what is shown as it is: any sizes that go will do
+_OF_USERS = ("example", "config", "seen")  # with the integers that somebody chose
 
 
 class EntrySearch:
@@ -76,7 +77,8 @@ class EntrySearch:
         renewed: Callable[[], AbstractContextManager[None]] | None = None,
     ) -> None:
         self._entry, self._call_spec = entry, call_spec
-        self.attempts = Attempts(call_spec, recorder, seconds, renewed)
+        is_asked = entry.origin in (*_UNVERIFIED, *_OF_USERS)
+        self.attempts = Attempts(call_spec, recorder, seconds, renewed, is_limited=not is_asked)
         self.shown: TrialOutcome | None = None  # the latest of the evaluations
         self._accuses = entry.origin not in _UNVERIFIED
         own = (entry.path, entry.scope) if entry.scope is not None else None
