@@ -221,13 +221,14 @@ def _is_wrongly_called(
 def _names_axis_of_alias(modules: Mapping[str, Module], evaluation: Evaluation, failure: Failure) -> bool:
     """Whether a name in what an error requires is a letter of aliases alone: `N = Nx` for `Slice = Float[Array, "N"]`.
 
-    These know nothing of the function where they are used, and nobody has told the two sizes apart.
+    These know nothing of the function where they are used, and nobody has told the two sizes apart. A record is more
+    than an alias: its author has named the sizes of its arrays together.
     """
     scopes = {(call.path, call.scope) for call in evaluation.calls}
     claims = [claim for path, scope in scopes for claim in modules[path].claims if claim.scope == scope]
     for name in filter(lambda each: len(each) == 1, _NAMES.findall(failure.requires)):
         naming = [claim for claim in claims if name in parse_spec(claim.spec).names()]
-        if naming and all(claim.by_alias for claim in naming):
+        if naming and all(claim.by_alias and not claim.select for claim in naming):
             return True
     return False
 

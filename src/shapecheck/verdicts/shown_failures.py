@@ -43,7 +43,7 @@ def doubt(module: Module, key: ClaimKey, mismatch: Mismatch, shown: ShownFailure
         return OTHER_INTEGERS.format(size=unused)
     if _follows_made_integers(claim, shown):
         return MADE_INTEGER
-    if _binds_one_of_made(shown) or _has_made_length(shown):
+    if _binds_one_of_made(shown) or _has_made_length(spec, shown):
         return MADE_UP
     if all(_says_more(module, claim, each, m) for each, m in shown):
         return SAYS_MORE
@@ -100,14 +100,20 @@ def _binds_one_of_made(shown: ShownFailures) -> bool:
     return all(mismatch.reason == "dim" and is_made(each, mismatch) for each, mismatch in shown)
 
 
-def _has_made_length(shown: ShownFailures) -> bool:
+def _has_made_length(spec: Spec, shown: ShownFailures) -> bool:
     """Whether the axis that does not fit always has as many elements as a sequence that was made up, however many.
 
-    Whoever makes `layers: tuple[Layer, ...]` makes as many as there are rows in what is handed on to them.
+    Whoever makes `layers: tuple[Layer, ...]` makes as many as there are rows in what is handed on to them. That is no
+    matter where the axes stand in another order than claimed.
     """
     lengths: set[str] = set()
     for each, mismatch in shown:
-        made = {a.value for a in each.assumptions if a.provenance == "invented" and a.value.isdigit()}
+        shape = mismatch.value.shape if isinstance(mismatch.value, ArrayValue) else ()
+        dim = spec.dims[mismatch.axis] if mismatch.axis is not None and mismatch.axis < len(spec.dims) else None
+        if any(bound.size in shape for bound in mismatch.bound if isinstance(dim, NamedDim) and bound.name == dim.name):
+            return False
+        counted = (a for a in each.assumptions if (a.kind, a.provenance) == ("value", "invented"))
+        made = {a.value for a in counted if a.value.isdigit()}
         size = size_at_fault(mismatch)
         if mismatch.reason != "dim" or size not in made:
             return False
