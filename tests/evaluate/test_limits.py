@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import signal
+import threading
 import time
 
 import pytest
@@ -54,6 +55,20 @@ def test_an_inner_limit_ends_no_later_than_the_outer_one() -> None:
         while time.monotonic() < began + 10:
             pass
     assert time.monotonic() < began + 5
+
+
+def test_another_thread_has_no_limit() -> None:
+    ended: list[str] = []
+
+    def work() -> None:
+        with time_limit(0.05, of_processor=True):
+            time.sleep(0.3)
+        ended.append("by itself")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert ended == ["by itself"]
 
 
 def test_what_is_going_on_may_be_given_more_time() -> None:

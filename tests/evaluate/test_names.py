@@ -271,6 +271,12 @@ class Layer(eqx.Module):
     def __call__(self, carry: Carry) -> Carry:
         return Carry(self.weight @ carry.z + self.bias[:, None])
 
+class Other(eqx.Module):
+    weight: Float[Array, "m n"]
+
+    def __call__(self, z: Float[Array, "m k"]) -> Array:  ~unreached
+        return self.weight @ z  ~SC305
+
 def set_face(field: Float[Array, "Ny Nx"], values: Face) -> Float[Array, "Ny Nx"]:  ~unreached
     return field.at[0].set(values)
 

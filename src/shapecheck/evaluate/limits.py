@@ -6,6 +6,7 @@ import contextlib
 import gc
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from types import FrameType
@@ -58,9 +59,10 @@ def time_limit(
 
     If they are those `of_processor`, a busy machine may take longer for them. Where it is then may give it seconds
     that are `longer`. Limits may be nested: an inner one ends no later than the outer one, which goes on when that
-    is over. Without POSIX timers there is no limit; the parent process then ends the worker instead.
+    is over. Without POSIX timers, or in another thread than the main one, there is no limit; the parent process then
+    ends the worker instead.
     """
-    if not hasattr(signal, "setitimer"):
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield
         return
     global _alarms, _postponed  # noqa: PLW0603 - see below

@@ -171,7 +171,7 @@ def _shape_errors(
                 continue
             if _is_wrongly_called(modules, run, failure, verdicts, sure):
                 continue
-            if _has_fields_of_any_size(modules, failure):
+            if _has_fields_of_any_size(modules[failure.frame.path], evaluation, failure):
                 continue
             key = (failure.frame.path, failure.frame.line)
             finding = failure_finding(evaluation, failure, failure.frame, modules[key[0]].lines)
@@ -233,18 +233,24 @@ def _names_axis_of_alias(modules: Mapping[str, Module], evaluation: Evaluation, 
     return False
 
 
-def _has_fields_of_any_size(modules: Mapping[str, Module], failure: Failure) -> bool:
+def _has_fields_of_any_size(module: Module, evaluation: Evaluation, failure: Failure) -> bool:
     """Whether an array on the line of an error is a field of which an alias says no more than how many axes it has.
 
-    Of a class without a constructor, so that its arrays were made up: `W: Matrix` and `b: Vector` go together in what
-    callers make.
+    Of a class without a constructor whose instance was made up: `W: Matrix` and `b: Vector` go together in what callers
+    make. What stands in a test or an example is what somebody has made.
     """
-    fields = {name.rpartition(".")[2] for name, _ in failure.arrays if "." in name}
+    if failure.frame is None or evaluation.origin not in ("model", "function"):
+        return False
+    owner = failure.frame.function.rpartition(".")[0]
+    constructors = {each.parent for each in module.scopes if each.qualname.endswith(".__init__")}
+    fields = {name.removeprefix("self.") for name, _ in failure.arrays if name.startswith("self.")}
     return any(
-        claim.general and module.sites[claim.sites[0]].kind == "field" and module.sites[claim.sites[0]].name in fields
-        for module in modules.values()
+        claim.general
+        and module.sites[claim.sites[0]].kind == "field"
+        and module.sites[claim.sites[0]].name in fields
+        and module.scopes[claim.scope].qualname == owner
+        and claim.scope not in constructors
         for claim in module.claims
-        if not any(each.parent == claim.scope and each.qualname.endswith(".__init__") for each in module.scopes)
     )
 
 

@@ -31,7 +31,7 @@ from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.failure_excuses import is_excused, lacks_layer, unpacks
 from shapecheck.evaluate.search.further_runs import FurtherRuns
 from shapecheck.evaluate.search.size_search import MOST_TIES, SizeSearch, says_division
-from shapecheck.evaluate.search.unfit_sizes import compared_integers, opposite_sizes
+from shapecheck.evaluate.search.unfit_sizes import RESHAPE, compared_integers, opposite_sizes, unfit_pairs
 from shapecheck.shapes import parse_spec
 from shapecheck.worker.messages.plans import EntryPlan
 
@@ -224,6 +224,7 @@ class CodeErrors:
 
         Others let the code run, or come to something else that does not fit, if they are what does not fit. Those of
         constructors may be what there are layers of: of a model with fewer of them, less can fail. But a table is data.
+        What is stacked and cut into other axes, `jnp.stack(members).reshape(*shape, n)`, has as many as these need.
         """
         others = error.bound_call.options.others if error.bound_call is not None else {}
         keys = [key for key in filter(is_length_key, others) if "." not in key or is_table_key(key)]
@@ -231,18 +232,19 @@ class CodeErrors:
             choices = (*error.trial.choices, *zip(keys, options, strict=True))
             if self._is_another(dataclasses.replace(error.trial, choices=choices), error):
                 return False
-        inner = [(key, others[key]) for key in others if is_length_key(key) and key not in keys]
-        return not any(self._is_of_length(key, options, error) for key, options in inner)
+        is_cut = error.failure is not None and error.failure.message.startswith(RESHAPE)
+        counts = [(key, others[key]) for key in others if is_length_key(key) and (is_cut or key not in keys)]
+        return not any(self._is_of_length(key, options, error) for key, options in counts)
 
     def _is_of_length(self, key: str, options: Sequence[str], error: TrialOutcome) -> bool:
         """Whether what does not fit is how many items a made-up sequence has: with more of them it is another size."""
-        sizes = opposite_sizes(error.failure.message) if error.failure is not None else []
+        sizes = unfit_pairs(error)
         if not any(str(LENGTH) in pair for pair in sizes):
             return False
         for option in options:
             choices = (*error.trial.choices, (key, option))
             other = self._attempts.run_if_possible(dataclasses.replace(error.trial, choices=choices))
-            changed = opposite_sizes(other.failure.message) if other is not None and other.failure is not None else []
+            changed = unfit_pairs(other) if other is not None else []
             if changed == [
                 tuple(option.split()[0] if size == str(LENGTH) else size for size in pair) for pair in sizes
             ]:

@@ -12,7 +12,7 @@ from collections.abc import Container, Iterator, Mapping
 from types import CellType, FrameType, FunctionType
 
 from shapecheck.evaluate.inputs.facts.handed_parts import function_parts
-from shapecheck.evaluate.inputs.synthesis.real_values import TooExpensiveError
+from shapecheck.evaluate.inputs.synthesis.real_values import too_long
 from shapecheck.evaluate.inputs.trials.choices import FEW, Choices, turns_key
 from shapecheck.evaluate.inputs.trials.trial import BoundCall
 from shapecheck.evaluate.limits import TimeLimitError, time_limit
@@ -56,11 +56,11 @@ class LongLoops:
         try:
             with time_limit(min(_LONG, seconds), of_processor=True, longer=longer):
                 yield
-        except TimeLimitError:
+        except TimeLimitError as error:
             if found:
                 self._small.update(found)
                 raise LongLoopError from None
-            raise TooExpensiveError(f"it computes for more than {seconds:g} seconds") from None
+            raise too_long(seconds, error) from None
 
     def _loop_bounds(self, frame: FrameType | None, made: Mapping[int, str]) -> Iterator[str]:
         """The made-up integers by which loops run that are under way; or functions call themselves."""

@@ -50,7 +50,10 @@ from jaxtyping import Array, Float
 type Number = float | Float[Array, ""]
 type Fixed = Number | Callable[[dict[str, Number]], Number]
 
-def fixed(x: Float[Array, "n"], values: Mapping[str, Fixed]) -> Float[Array, "n"]: ~SC203
+def fixed(
+    x: Float[Array, "n"],
+    values: Mapping[str, Fixed], ~unreached
+) -> Float[Array, "n"]: ~SC203
     return x[1:]
 """,
     # What stands for itself, or for nothing, has no shape; the others are checked.
@@ -63,7 +66,7 @@ type Lazy = Missing
 def takes_endless(x: Endless, y: Float[Array, "n"]) -> Float[Array, "n"]: ~unreached
     return y
 
-def takes_lazy(x: Lazy, y: Float[Array, "n"]) -> Float[Array, "n"]: ~unreached
+def takes_lazy(x: Lazy, y: Float[Array, "n"]) -> Float[Array, "n"]:
     return y
 
 def wrong(y: Float[Array, "n"]) -> Float[Array, "n"]: ~SC203

@@ -52,6 +52,14 @@ class Stages(eqx.Module):
     def wrong(self, x: Float[Array, "layers n d"]) -> Float[Array, "layers n d"]:  ~SC203
         return jnp.stack([self.stages[0](x[0]), self.stages[0](x[1])])
 """,
+    # as many members as the shape that they are cut into has; not where the code makes two
+    "members.py": """
+def restored(members: list[Float[Array, "d"]], plates: tuple[int, ...]) -> Array:
+    return jnp.stack(members).reshape(*plates, *members[0].shape)
+
+def wrong(member: Float[Array, "d"], n: int) -> Array:
+    return jnp.stack([member, member]).reshape(3, *member.shape)  ~SC301
+""",
     # as many operands as what was made up has rows; those that are written are another matter
     "operands.py": """
 def contracted(x: Float[Array, "b m"], w: Float[Array, "r"], factors: Sequence) -> Float[Array, "b"]:  ~unreached

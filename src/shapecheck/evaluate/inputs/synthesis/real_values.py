@@ -32,6 +32,11 @@ class TooExpensiveError(UnknownSizeError):
     """What the user's code computes is more than a check may cost."""
 
 
+def too_long(seconds: float, error: TimeLimitError) -> TooExpensiveError:
+    """What is raised of code that is over its time, from where that was: what it was in has not come to its end."""
+    return TooExpensiveError(f"it computes for more than {seconds:g} seconds").with_traceback(error.__traceback__)
+
+
 def with_values(kind: int, folders: Iterable[str], seconds: float = _SECONDS) -> Evaluate:
     """What calls a function with arrays of such values; it changes no file, and reaches nobody."""
     protected = tuple(folders)
@@ -42,8 +47,8 @@ def with_values(kind: int, folders: Iterable[str], seconds: float = _SECONDS) ->
         try:
             with time_limit(seconds, of_processor=True), read_only(os.devnull, protected, alone=True, made_only=True):
                 function([_array(struct, kind) for struct in structs])
-        except TimeLimitError:
-            raise TooExpensiveError(f"it computes for more than {seconds:g} seconds") from None
+        except TimeLimitError as error:
+            raise too_long(seconds, error) from None
 
     return evaluate
 

@@ -19,9 +19,9 @@ def with_keys(keys: Keys, search: Callable[[float], Evaluations], seconds: float
     """What `search` finds in so many seconds, with the usual keys or others.
 
     A key that may be left out is left out if the code cannot do with it; one of the other kind mends nothing where
-    Python decides on a value. What claims say of keys is tried for both
-    kinds: `# (n,)` is as true of `jax.random.split(key, n)` as `# (n, 2)`. Raises CannotSynthesiseError as the first
-    search does, if no other finds anything.
+    Python decides on a value. What claims say of keys is tried for both kinds: `# (n,)` is as true of
+    `jax.random.split(key, n)` as `# (n, 2)`. Raises CannotSynthesiseError as the first search does, if no other finds
+    anything.
     """
     watch = Stopwatch()
     keys.optional = keys.open = False
