@@ -512,6 +512,7 @@ STYLES = {
 DESCRIPTIONS = {
     "array of shape (b, t)": ["[b t]"],
     "array (shape: [b, t])": ["[b t]"],
+    "array (shape [b, t])": ["[b t]"],
     "a [b, t]-shaped array": ["[b t]"],
     "f32[b, t], the logits": ["Float32[b t]"],
     "array of shape (b, t), float32": ["Float32[b t]"],

@@ -56,6 +56,22 @@ PHRASES = {
         TWO,
         ["[N] .0", "[N T] .1"],
     ),
+    "both of them": (
+        "Do it.\n\n    Returns:\n        Tuple of ids and gains. Both have shape (N, T).\n    ",
+        TWO,
+        ["[N T] .leaves each"],
+    ),
+    "each of a tuple": ("Do it.\n\n    Returns:\n        ``(ids, gains)``, each ``(N, T)``\n    ", TWO, ["[N T]"]),
+    "below the entry of a list": (
+        "Do it.\n\n    Returns:\n        - ids: (:obj:`jnp.ndarray`): of all.\n        Shape is (N, T).\n    ",
+        ONE,
+        ["[N T]"],
+    ),
+    "below one of several entries": (
+        "Do it.\n\n    Returns:\n        - ids: of all.\n        - gains: theirs.\n        Shape is (N, T).\n    ",
+        ONE,
+        [],
+    ),
     "each of them": (
         "Do it.\n\n    Returns:\n        tuple: Arrays :math:`(a, b)`, each of shape ``[N]``.\n    ",
         TWO,

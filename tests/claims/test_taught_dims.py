@@ -85,6 +85,19 @@ def test_what_may_be_no_shape_teaches_nothing(lesson: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("entries", "read"),
+    [
+        ("phi: (zetas, thetas)\n    theta: (thetas,) grid", ["(zetas, thetas)", "(thetas,)"]),
+        ("phi (array): (zetas, thetas)\n    theta: (thetas,)", ["(zetas, thetas)", "(thetas,)"]),
+        ("phi: (low, high)\n    theta: (thetas,) grid", ["(thetas,)"]),
+        ("phi: (zetas, thetas)\n    theta: the thetas", []),
+    ],
+)
+def test_a_tuple_of_one_name_in_a_docstring_shows_it_to_be_an_axis(entries: str, read: list[str]) -> None:
+    assert shapes(f'def f(phi, theta):\n    """F.\n\n    Args:\n    {entries}\n    """\n') == read
+
+
+@pytest.mark.parametrize(
     ("docstring", "read"),
     [
         ("Shuffle. gae and targets are (num_steps, num_envs).", ["(num_steps, num_envs)"] * 2),

@@ -20,6 +20,9 @@ from shapecheck.claims.value_hints import texts_of, type_of
         ("\n        The array of all kinds.", "array"),
         (" (jnp.ndarray): points", "array"),
         (": jax.Array", "array"),
+        (" (jnp.ndarray | float): a point", "array or number"),
+        (": float or jax.Array", "array or number"),
+        (" (np.ndarray, float): points", "array"),  # a dtype
         (": 0, 1, or 2 for the first, second or third", "int"),
         (": 0, 1 or 2 for each of them", ""),
         (": 0, 1", ""),

@@ -151,3 +151,36 @@ rows = x.sum(1)  # shape: (k,)
     (tmp_path / "m.py").write_text(text)
     run(tmp_path, "--fix")
     assert (tmp_path / "m.py").read_text() == text.replace("(3,)", "(4,)").replace("(k,)", "(n,)")
+
+
+def test_axes_of_what_a_made_up_function_gives_are_written_nowhere(tmp_path: Path, run: Callable[..., Any]) -> None:
+    text = '''\
+from collections.abc import Callable
+import jax
+import jax.numpy as jnp
+
+
+def make_sampler(
+    params: jax.Array, transformer: Callable[[jax.Array], jax.Array], length: int = 12
+) -> Callable[[jax.Array], jax.Array]:
+    kinds = 32
+
+    def sample(key: jax.Array) -> jax.Array:
+        """Sample.
+
+        Args:
+            key (jax.Array): random key
+
+        Returns:
+            The best, of shape (length, kinds).
+        """
+        logits = transformer(params, key, jnp.zeros((length, kinds)))
+        return jnp.argmax(jax.nn.softmax(logits, axis=-1), axis=-1)
+
+    return sample
+'''
+    (tmp_path / "m.py").write_text(text)
+    result = run(tmp_path, "--fix")
+    assert (tmp_path / "m.py").read_text() == text
+    assert "docstring says (length, kinds), but the returned value is ()" in result.stdout
+    assert "--fix leaves it: transformer was made up" in result.stdout

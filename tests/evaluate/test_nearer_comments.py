@@ -29,6 +29,46 @@ def at_the_head(patches: Float[Array, "b n k"], kernel: Float[Array, "k c"]):
 """
 
 
+STEPS = """
+import jax.numpy as jnp
+
+
+def run(inputs, memory):
+    '''Run.
+
+    Args:
+        inputs: shape (t, d)
+        memory: the state and its mask
+    '''
+    # Reshape inputs to (t, 1, d)
+    state, mask = memory
+    inputs = jnp.expand_dims(inputs, 1)
+    out = inputs + state.sum()
+    return jnp.squeeze(out, 1), (state, mask.copy())
+
+
+def gather(x: jnp.ndarray, index: jnp.ndarray, size: int):
+    '''Gather.
+
+    Args:
+        x: shape (n,)
+        index: shape (size, size)
+    '''
+    # Unpack all of them to (size, size) by an index.
+    padded = jnp.append(x, 0.0)
+    square = padded[index]  # (size, size)
+    return square.sum()
+
+
+if __name__ == "__main__":
+    run(jnp.ones((10, 32)), (jnp.ones((64, 1, 32)), jnp.ones((64,))))
+"""
+
+
+def test_a_step_is_told_above_the_statement_that_takes_it(check_folder) -> None:
+    assert check_folder({"steps.py": STEPS}).cases["steps.py"].as_marked()
+
+
 def test_the_nearer_comment_counts(check_folder) -> None:
     folder = check_folder({"nearer.py": CODE})
     assert folder.cases["nearer.py"].as_marked()

@@ -44,6 +44,13 @@ def test_folders_that_hold_nobodys_source_are_skipped_unless_named(make, folder)
     assert _found([root / folder / "pkg"], root) == [f"{folder}/pkg/b.py"]
 
 
+def test_what_macos_puts_beside_files_is_no_source(make):
+    root = make("a.py", "._a.py", "._b.py")
+    (root / "._a.py").write_bytes(b"\x00\x05\x16\x07\x00\x02\x00\x00Mac OS X")
+    assert _found([root], root) == ["._b.py", "a.py"]
+    assert _found([root / "._a.py"], root) == ["._a.py"]
+
+
 def test_a_named_file_is_always_taken_and_each_file_once(make):
     root = make("a.py", "script", ".hidden/b.py")
     paths = [root / "script", root / ".hidden" / "b.py", root, root / "a.py", root]

@@ -37,6 +37,7 @@ _FLAT = re.compile(r"\bflat(?:tened)?[\s`]+$", re.IGNORECASE)
 _COLUMNS = re.compile(r"[`\s]+columns?\b", re.IGNORECASE)
 _IN_ORDER = re.compile(r"[\s`]+(?:layout|order(?:ing)?)\b", re.IGNORECASE)
 _SIZE_OF_EACH = re.compile(r"(?:^|,)\s*[^\W\d]\w*(?:/[^\W\d]\w*){2,}\s*(?:,|$)")
+_SHAPE_INSIDE = re.compile(r"\s*(?:of\s+)?shape:?\s+[`'\"]*[(\[]", re.IGNORECASE)
 # The first and last name differ in an index only: `dim_1, ..., dim_N` is any number of dims.
 _ENUMERATED = re.compile(r"\b([A-Za-z]+_?)[01],\s*(?:\1[12],\s*)?\.\.\.,\s*\1[A-Za-z]\b")
 
@@ -190,6 +191,8 @@ def _read_bracket(text: str, group: _BracketGroup) -> Bracket | bool:
         return False
     if not _ends_well(text, group.end):
         return False
+    if _SHAPE_INSIDE.match(inside):
+        return True  # "noise (shape [d, d])"
     enumerated = _ENUMERATED.sub("...", inside)
     inside = inside if enumerated.strip() == "..." else enumerated
     reading = read_comment_dims(inside)

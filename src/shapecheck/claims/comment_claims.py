@@ -336,7 +336,9 @@ class CommentClaimReader:
         if own and (each := self._above.one_by_one(line, segment, targets[0])):
             yield from self._claims_of_each(segment, stated.offset, each, sure)
             return
-        if own:
+        if own and segment.prose and not signature and (again := self._above.said_again(line, segment)) is not None:
+            targets = [again]
+        elif own:
             heading = self._above.below_heading(line, segment, targets[0])
             given = signature[-1:]
             # Of names beside each other only one can be what an arrow leads to.

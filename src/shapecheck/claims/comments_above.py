@@ -36,7 +36,7 @@ class CommentsAbove:
         self._source, self._tables, self._anchors, self._owners = source, tables, anchors, owners
         beside = ((comment, owner) for comment, owner in owners.items() if not isinstance(owner, Between))
         # Statements with a shape behind their code.
-        self._trailed = {owner.statement for comment, owner in beside if not comment.own_line}
+        self._trailed = {owner.statement: comment.text for comment, owner in beside if not comment.own_line}
 
     def neighbours(self, line: CommentLine) -> tuple[PlacedStatement | None, PlacedStatement | None]:
         """The statement below a comment on a line of its own and the simple one directly above it."""
@@ -129,6 +129,14 @@ class CommentsAbove:
             if target is not None:
                 yield target
         yield from self.bound_again(line, first.name)
+
+    def said_again(self, line: CommentLine, segment: Segment) -> CommentTarget | None:
+        """The value of a statement further down which has just that shape behind it, so that the comment heads it."""
+        texts = [shape.text for shape in segment.shapes]
+        for statement in self._paragraph(line):
+            if any(text in self._trailed.get(statement.node, "") for text in texts):
+                return self._anchors.statement(statement)
+        return None
 
     def bound_again(self, line: CommentLine, name: str) -> Iterator[CommentTarget]:
         """The values that the statements below a heading comment give to a variable, after the first of them."""

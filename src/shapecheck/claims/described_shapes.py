@@ -88,6 +88,8 @@ def read_shapes(
     if not is_return and (_IS_FUNCTION.match(text) or _HAS_SIGNATURE.search(text)):
         return []  # what it takes or gives has that shape
     segments = read_comment(text, known, described=True)
+    if is_return and count > 1:  # "(plus, cross), each (3, n)"
+        segments = [replace(each, marked=each.marked or each.labels[-1:] == ("each",)) for each in segments]
     if _leaves_cases_open(text, segments):
         return []
     found = _read_segments(

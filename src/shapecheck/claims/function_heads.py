@@ -10,7 +10,7 @@ from shapecheck.claims.comment_labels import CommentLabels
 from shapecheck.claims.comment_lines import CommentLine
 from shapecheck.claims.comment_targets import CommentTarget, CommentTargets
 from shapecheck.claims.comment_text import Segment
-from shapecheck.claims.signature_lines import is_random_key
+from shapecheck.claims.signature_lines import ARROW, is_random_key
 from shapecheck.claims.statement_subjects import is_plain_type
 from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments
 
@@ -61,6 +61,8 @@ class FunctionHeads:
             return self._anchors.signature(placed)  # behind its header
         if not segment.arrow or not self._labels.begins(placed):
             return ()
+        if not segment.taken and ARROW.search(line.comment.text) is None:
+            return ()  # "Reshape inputs to (b, t)" tells what becomes of one array
         function = self._tables.nodes[self._tables.function_scope(placed.scope)]
         if not isinstance(function, Function):
             return ()

@@ -3,7 +3,8 @@
 `(tags, tags)` alone may list anything. Where another text of the file says "of shape (batch, time, tags)", or
 `(time, batch, tags)`, whose other names are usual ones, it is a shape; or where two comments say `(time, tags)` behind
 code, in which a shape is all that such a comment tells. `B x D` alone may be a product, but hardly where a file has
-several such comments.
+several such comments. And where a docstring has `theta: (points,)`, which is a shape for its comma, so is `phi: (rows,
+points)`.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ _CAPITAL = re.compile(r"\b[A-Z]\b")
 _LIST = r"\w+(?:[ ]+[x×][ ]+(?:\w+|\(\w+(?:\s*[-+*/]\s*\w+)+\)))+"
 _PRODUCT = re.compile(rf"(?:both |each )?{_LIST}")
 _LINE_ENDS_SO = re.compile(rf"(?:^|[:,(]|\bis)\s*({_LIST})[.,)]?\s*$", re.MULTILINE)
+# "theta: (points,) grid", "- phi (array): (rows, points)"
+_ENTRY_BEGINS_SO = re.compile(
+    r"^[ \t]*(?:[-*][ \t]+)?\w+[ \t]*(?:\([^()\n]*\)[ \t]*)?:[ \t]*`*\((\w+,|\w+(?:, ?\w+)+)\)", re.MULTILINE
+)
 _DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -40,7 +45,7 @@ def taught_dims(
     """
     segments = [*_of_comments(lines, known), *_of_docstrings(tables, known)]
     dims = (dim for segment in segments for shape in segment.shapes for dim in shape.spec.dims)
-    names = {dim.name for dim in dims if isinstance(dim, NamedDim)} | _behind_code(lines, known)
+    names = {dim.name for dim in dims if isinstance(dim, NamedDim)} | _behind_code(lines, known) | _in_entries(tables)
     taught = {name for name in names if name not in known and len(name.rstrip("0123456789'")) > 1}
     return taught | _multiplied_letters(comments, tables)
 
@@ -55,6 +60,16 @@ def _multiplied_letters(comments: Sequence[Comment], tables: Tables) -> set[str]
     products += [found.group(1) for text in _docstrings(tables) for found in _LINE_ENDS_SO.finditer(text)]
     found = Counter(name for text in products for name in set(_CAPITAL.findall(text)))
     return {name for name, times in found.items() if times > 1 and len(products) >= _SEVERAL}
+
+
+def _in_entries(tables: Tables) -> set[str]:
+    """The names of one-axis tuples that begin entries of docstrings, and those beside these names in others."""
+    found: set[str] = set()
+    for text in _docstrings(tables):
+        lists = [re.findall(r"[^\W\d]\w*", each.group(1)) for each in _ENTRY_BEGINS_SO.finditer(text)]
+        alone = {names[0] for names in lists if len(names) == 1}
+        found |= {name for names in lists if not alone.isdisjoint(names) for name in names}
+    return found
 
 
 def _docstrings(tables: Tables) -> Iterator[str]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Container
 from typing import Final
 
-from shapecheck.model.claim import ANY_ARRAY
+from shapecheck.model.claim import ANY_ARRAY, ARRAY_OR_NUMBER
 
 _TYPES: Final = {
     "bool": "bool",
@@ -41,6 +41,12 @@ _NUMBERS = re.compile(r"[ \t]*:?[ \t]*\d+(?:,[ \t]*\d+)+,?[ \t]+or[ \t]+\d+\b(?!
 # "An array ...", and the types of arrays: `np.ndarray`, `jax.Array`, `(Tensor)`.
 _ARRAY_TYPE = rf"(?:\w+\.)+(?:nd)?{ANY_ARRAY}|ndarray|(?:\w+\.)*(?:Array|Tensor)"
 _ARRAY = re.compile(rf":?\s*(?:(?i:an?|the)[ \t]+{ANY_ARRAY}\b|[(`]?(?:{_ARRAY_TYPE})\b)")
+# "jax.Array | float", "np.ndarray or scalar", "float or Array".
+_NUMBER = r"(?:float|int|complex|scalar)\b"
+_OR = r"`?[ \t]*(?:\||,?[ \t]*\bor\b)[ \t]*`?(?:a[ \t]+)?"
+_ARRAY_OR_NUMBER = re.compile(
+    rf":?\s*[(`]?(?:Union\[[ \t]*)?(?:(?:{_ARRAY_TYPE}){_OR}{_NUMBER}|{_NUMBER}{_OR}(?:{_ARRAY_TYPE})\b)"
+)
 MAY_LIST_TEXTS = re.compile(r"one of|either|must be|choices|options|allowed|supported|can be|\{\s*['\"]", re.IGNORECASE)
 _QUOTED = re.compile(r"""["'`]([\w.-]+)["'`]""")
 _WORDS_FOR_NONE = frozenset({"None", "True", "False"})
@@ -50,6 +56,8 @@ def type_of(description: str) -> str:
     """The plain type or class, by name, that a description of a parameter begins with, behind its name; "" for none."""
     if _NUMBERS.match(description):
         return "int"
+    if _ARRAY_OR_NUMBER.match(description):
+        return ARRAY_OR_NUMBER
     found = _FORMS.match(description)
     if found is None and _ARRAY.match(description):
         return ANY_ARRAY

@@ -39,6 +39,7 @@ OR_BEFORE = re.compile(r"(?:^|[\s(,.;])or\s+(?:\w+\s+){0,4}$", re.IGNORECASE)
 _OR_IN_NEXT_SENTENCE = re.compile(r"[\s`'\".,;]*\(?(?:Or\b|Alternatively\b|or\s+with(?:out)?\b)")
 # A line of its own for each case: `Shape: (n,) for one`, and below it `Shape: (n, k) for several`.
 SHAPE_LINE = re.compile(r"(?:^|\n)[ \t]*(?:[-*+]\s+)?[`*]*shapes?[`*]*\s*:[\s`]*$", re.IGNORECASE)
+_SHAPE_IS = re.compile(r"\s*(?:(?:its|the)\s+)?shape\s+is\W*", re.IGNORECASE)
 # A shape in a bracket behind the name of something, in the middle of a sentence.
 _ASIDE = re.compile(r"\w\S*\s+[`'\"]+(\w+)[`'\"]+\s*\(\s*(?:of\s+)?shapes?\W*$")
 _LIST_ITEM = re.compile(r"(?:^|\n)\s*(?:[-*+]|\d+[.)])\s")
@@ -53,6 +54,7 @@ _OF_EACH = re.compile(
     r"\b(?:(?:tuple|pair|list|sequence)s?\s+of\s+(?:[\w-]+\s+){0,4}|(?:both|all|each)\s+(?:[\w-]+\s+){0,2})"
     r"(?:tensors|arrays|matrices|vectors),?\s+(?:each\s+)?"
     r"(?:of|with|having)\s+(?:the\s+)?$"
+    r"|\b(?:both|each|all(?:\s+of\s+(?:them|these))?)\s+(?:have|has|are\s+of|is\s+of)\s+(?:the\s+)?$"
     r"|(?:\btuples?\b.*|\b(?:tensors|arrays|matrices|vectors)\b[^.]*),?\s+each\s+(?:(?:of|with|having)\s+)?(?:the\s+)?$",
     re.IGNORECASE,
 )
@@ -154,7 +156,9 @@ def shapes_of_value(
     container = _CONTAINER.search(text[: segments[0].shapes[0].start]) is not None
     known = bool(part) and (part in elements or is_quoted(text, part) or is_entry(text, part))
     of_each = _OF_EACH.search(text[: marker_start(text, segments[0])]) is not None
-    if is_return and not known and not of_each and (container or _LIST_ITEM.search(text)):
+    # Below the one entry of a list stands what that is: "- memory: the state.\n Shape is (b, t)"
+    is_listed = len(_LIST_ITEM.findall(text)) > (_SHAPE_IS.fullmatch(before) is not None)
+    if is_return and not known and not of_each and (container or is_listed):
         return
     aside = _ASIDE.search(before)
     if is_return and aside is not None and elements and all(elements) and aside.group(1) not in elements:

@@ -18,6 +18,7 @@ SKIPPED = frozenset({"__pycache__", "venv", "node_modules", "build", "dist", "si
 """Folders inside a walked folder that hold nobody's own source; hidden folders are skipped as well."""
 
 _TEMPLATE = "{{"  # cookiecutter's and copier's: it holds no Python before a name is put there
+_APPLE_DOUBLE = b"\x00\x05\x16\x07"  # how such a file begins, by RFC 1740
 _PROJECT_FILES = ("pyproject.toml", "setup.cfg", "setup.py", ".git")
 _TEST_FILES = ("pytest.ini", ".pytest.ini", "pytest.toml", "tox.ini")
 _ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")
@@ -47,10 +48,10 @@ def discover(
 ) -> list[Path]:
     """The Python files under `paths`, sorted, each once.
 
-    A folder is walked for `*.py`, leaving out hidden folders, those in `SKIPPED`, environments, what is to be made of
-    a template (`{{ name }}/run.py`), what a .gitignore leaves out, and what matches `exclude` (patterns as in a
-    .gitignore, relative to `root`, the configuration's folder, or to the folder that is walked). A file that is named
-    is always taken, unless `exclude` shall hold for `named_too`.
+    A folder is walked for `*.py`, leaving out hidden folders, those in `SKIPPED`, environments, macOS's `._run.py`,
+    what is to be made of a template (`{{ name }}/run.py`), what a .gitignore leaves out, and what matches `exclude`
+    (patterns as in a .gitignore, relative to `root`, the configuration's folder, or to the folder that is walked). A
+    file that is named is always taken, unless `exclude` shall hold for `named_too`.
 
     With `notebooks`, those are found too; with other `suffixes`, files whose names end so. What cannot be looked at is
     passed over, and noted in `unread`.
@@ -141,6 +142,8 @@ class _Walk:
                 continue
             if not is_folder and not (entry.name.endswith(self.suffixes) and is_file):
                 continue
+            if entry.name.startswith("._") and _is_of_macos(entry.path):
+                continue
             if _is_ignored(ignored, entry.path, folder=is_folder) or self._is_excluded(entry.path, folder=is_folder):
                 continue
             if is_folder:
@@ -157,6 +160,15 @@ class _Walk:
         end = "/" if folder else ""
         names = (os.path.relpath(path, self.absolute), os.path.relpath(path, self.root))
         return any(self.excluded.match_file(name.replace(os.sep, "/") + end) for name in names)
+
+
+def _is_of_macos(file: str) -> bool:
+    """Whether a file `._name.py` is what macOS puts beside `name.py` on foreign disks and in archives: no source."""
+    try:
+        with open(file, "rb") as stream:
+            return stream.read(len(_APPLE_DOUBLE)) == _APPLE_DOUBLE
+    except OSError:
+        return False
 
 
 def _is_environment(folder: str) -> bool:

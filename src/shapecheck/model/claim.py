@@ -214,6 +214,7 @@ class NearName:
 
 
 ANY_ARRAY: Final = "array"
+ARRAY_OR_NUMBER: Final = "array or number"
 
 
 @dataclass(frozen=True)
@@ -221,7 +222,8 @@ class DocstringHint:
     """What a docstring says of a parameter of the function `scope`, and not of its shape.
 
     That is how many axes it has, or its plain type or class, by name, or which texts it may be: several, as in `n
-    (int): a scalar`. `ANY_ARRAY` is the type of what is called an array, and no more.
+    (int): a scalar`. `ANY_ARRAY` is the type of what is called an array, and no more; `ARRAY_OR_NUMBER` that of what
+    may be a number as well.
     """
 
     scope: int

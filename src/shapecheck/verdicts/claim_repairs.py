@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from shapecheck.model import ArrayValue, Call, Claim, Edit, Evaluation, Module
+from shapecheck.model.assumption import MADE_FUNCTION
 from shapecheck.shapes import Spec, comment_dtype, is_variadic, parse_spec, short_dtype
 from shapecheck.shapes.claim_text import ClaimText, split_annotation, split_comment
 from shapecheck.verdicts.evaluation_results import ClaimKey
@@ -19,6 +20,7 @@ ALIKE = "--fix leaves it: line {line} says so too, so the code may be what is wr
 FAILS = "--fix leaves it: line {line} does not run with everything that was tried, so the code may be what is wrong"
 RAISES = "--fix leaves it: line {line} raises a shape error, so the code may be what is wrong"
 TAKEN = "--fix leaves it: line {line} calls what does not take it, so the code may be what is wrong"
+MADE = "--fix leaves it: {name} was made up, and another function may give other axes"
 TWICE = "--fix leaves it: {name} and {other} would be one axis, so what {name} is bound to may be what is wrong"
 
 _NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
@@ -87,6 +89,10 @@ def _doubt(
     """Why the code rather than the claim may be wrong."""
     module = modules[key[0]]
     claim = module.claims[key[1]]
+    mismatch, assumptions = verdicts.bad[key].mismatch, verdicts.bad[key].evaluation.assumptions
+    made = [each.subject for each in assumptions if each.kind == "value" and each.value.startswith(MADE_FUNCTION)]
+    if mismatch.reason == "rank" and made:
+        return MADE.format(name=made[0].rpartition(".")[2])
     own = _difference(claim, verdicts.bad[key])
     if own is not None and (names := _names_of_one_axis(claim, verdicts.bad[key])):
         return TWICE.format(name=names[0], other=names[1])

@@ -122,6 +122,10 @@ def select_described(claim: Claim, value: Value) -> list[list[SelectedArray]]:
     if all(leaf.key.rpartition(".")[2].startswith("_") for leaf in leaves):
         # A tensor that keeps its components in `_array` is documented as what it stands for.
         raise NoArrayError(f"the value is {_kind(picked)}, whose arrays are private")
+    within_node = picked.children if isinstance(picked, TreeValue) and picked.kind == "node" else ()
+    if within_node and not claim.each and not any(map(_is_nearer, within_node)):
+        # The arrays of a lazy expression are its operands: `Op(fn, (Const(x),))`.
+        raise NoArrayError(f"the value is {_kind(picked)}, whose arrays are those of what it holds")
     if claim.part:
         return _entries(picked, claim.part.split("|"), leaves)
     # "A masked sequence (b, t, c)": the mask that goes with the values has less axes.
@@ -140,6 +144,13 @@ def select_described(claim: Claim, value: Value) -> list[list[SelectedArray]]:
     if stacked and not any(leaf.value.shape for leaf in leaves):
         return stacked  # a list of numbers that `jnp.asarray` takes
     return [leaves, *stacked]
+
+
+def _is_nearer(value: Value) -> bool:
+    """Whether there is an array in a value that stands in no object inside of it."""
+    if isinstance(value, TreeValue):
+        return value.kind != "node" and any(map(_is_nearer, value.children))
+    return isinstance(value, ArrayValue)
 
 
 def _as_stack(claim: Claim, value: Value) -> Iterator[ArrayValue]:

@@ -43,7 +43,7 @@ def doubt(module: Module, key: ClaimKey, mismatch: Mismatch, shown: ShownFailure
         return OTHER_INTEGERS.format(size=unused)
     if _follows_made_integers(claim, shown):
         return MADE_INTEGER
-    if _binds_one_of_made(shown) or _has_made_length(spec, shown):
+    if _binds_one_of_made(shown) or _has_made_length(spec, shown) or _says_made_length(spec, shown):
         return MADE_UP
     if all(_says_more(module, claim, each, m) for each, m in shown):
         return SAYS_MORE
@@ -119,6 +119,21 @@ def _has_made_length(spec: Spec, shown: ShownFailures) -> bool:
             return False
         lengths.add(size)
     return len(lengths) > 1
+
+
+def _says_made_length(spec: Spec, shown: ShownFailures) -> bool:
+    """Whether an axis is claimed to be as long as a made-up sequence, `len(grid)`, and no axis of the value is.
+
+    Whoever makes a grid makes a table for as many points.
+    """
+    for each, mismatch in shown:
+        dim = spec.dims[mismatch.axis] if mismatch.axis is not None and mismatch.axis < len(spec.dims) else None
+        lengths = {bound.size for bound in mismatch.bound if bound.name.startswith("len(") and bound.name in str(dim)}
+        made = {a.value for a in each.assumptions if (a.kind, a.provenance) == ("value", "invented")}
+        shape = mismatch.value.shape if isinstance(mismatch.value, ArrayValue) else ()
+        if mismatch.reason != "dim" or not lengths or not lengths <= made or not lengths.isdisjoint(shape):
+            return False
+    return True
 
 
 def are_alike(mismatch: Mismatch, other: Mismatch) -> bool:

@@ -6,7 +6,9 @@ passes all but an AttributeError on: to the user's program, where a probe has as
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
+from types import MemberDescriptorType
 from typing import Any
 
 from shapecheck.evaluate.own_errors import raise_own_within
@@ -54,8 +56,19 @@ def own_names(value: object) -> Mapping[str, object]:
     try:
         names = object.__getattribute__(value, "__dict__")
     except Exception:  # it has none, or the user's class stands in the way
-        return {}
-    return names if type(names) is dict else {}
+        return _slots(value)
+    return (names or _slots(value)) if type(names) is dict else {}
+
+
+def _slots(value: object) -> Mapping[str, object]:
+    """What stands in the slots of an object, as of a dataclass with `slots=True`."""
+    found: dict[str, object] = {}
+    for cls in type(value).__mro__:
+        for name, member in class_names(cls).items() if "__slots__" in class_names(cls) else ():
+            if type(member) is MemberDescriptorType and name not in found:
+                with contextlib.suppress(AttributeError):  # one that is not set yet
+                    found[name] = member.__get__(value)
+    return found
 
 
 def class_names(cls: type) -> Mapping[str, Any]:

@@ -41,23 +41,43 @@ class _Namespace:
 
     def is_as_before(self, values: Sequence[object]) -> bool:
         """Whether it binds the same objects now."""
-        return len(values) == len(self.values) and all(map(operator.is_, values, self.values))
+        return _are_same(values, self.values)
+
+
+@dataclass(frozen=True)
+class _Modules:
+    """What `sys.modules` held when it was last looked at, and those with probes among it."""
+
+    loaded: Sequence[object] = ()
+    probed: Sequence[ModuleType] = ()
+
+    def look_again(self) -> _Modules:
+        """What is there now: thousands of modules, which are seldom others than before."""
+        loaded = list(sys.modules.values())
+        if _are_same(loaded, self.loaded):
+            return self
+        modules = [each for each in loaded if issubclass(type(each), ModuleType)]
+        return _Modules(loaded, [each for each in modules if HANDLE in vars(each)])
 
 
 _seen: dict[int, _Namespace] = {}  # by id: if another object has it by now, it binds others
+_modules = _Modules()
 
 
 def forget() -> None:
     """Empty JAX's caches, and those that `functools` keeps for functions and methods of modules with probes."""
+    global _modules  # noqa: PLW0603 - one for all, as `sys.modules` is
     jax.clear_caches()
-    for module in list(sys.modules.values()):
-        names = vars(module) if issubclass(type(module), ModuleType) else {}
-        if HANDLE not in names:
-            continue
-        found = _look_into(module, names)
+    _modules = _modules.look_again()
+    for module in _modules.probed:
+        found = _look_into(module, vars(module))
         for each in (found, *(_look_into(cls, class_names(cls)) for cls in found.classes)):
             for cached in each.caches:
                 cached.cache_clear()
+
+
+def _are_same(values: Sequence[object], before: Sequence[object]) -> bool:
+    return len(values) == len(before) and all(map(operator.is_, values, before))
 
 
 def _look_into(owner: object, names: Mapping[str, object]) -> _Namespace:

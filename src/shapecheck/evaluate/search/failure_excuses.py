@@ -78,6 +78,15 @@ def unpacks(outcome: TrialOutcome) -> bool:
     return outcome.failure is not None and _UNPACKS.search(outcome.failure.message) is not None
 
 
+def reshapes_to_made(outcome: TrialOutcome) -> bool:
+    """Whether axes are cut into as many as the items of made-up sequences say: callers give the two together."""
+    if outcome.failure is None or outcome.bound_call is None or not outcome.failure.message.startswith(RESHAPE):
+        return False
+    items = {size for name, size in outcome.bound_call.integers.items() if name.endswith("]")}
+    before, after = left_over_axes(outcome.failure.message)
+    return bool(before) and len(after) > 1 and items.issuperset(after)
+
+
 def _is_of_nothing(outcome: TrialOutcome, call_spec: CallSpec) -> bool:
     """Whether an empty array does not fit that is of an instance, or what a made-up integer leaves of another."""
     is_made = not call_spec.relations or outcome.has_made_values()
@@ -118,11 +127,15 @@ def may_blame_dtype(outcome: TrialOutcome) -> bool:
 
 
 def _indexes_by_made(outcome: TrialOutcome) -> bool:
-    """Whether a made-up integer is what the code indexes by: `swapaxes(x, axis1, axis2)` with an axis 80."""
+    """Whether a made-up integer is what the code indexes by: `swapaxes(x, axis1, axis2)` with an axis 80.
+
+    Or what it counts axes with, as in `sum(x, axis=front + i)`.
+    """
     found = _OUT_OF_BOUNDS.search(outcome.failure.message) if outcome.failure is not None else None
-    return (
-        found is not None and outcome.bound_call is not None and int(found[1]) in outcome.bound_call.integers.values()
-    )
+    if found is None or outcome.bound_call is None or not outcome.bound_call.integers:
+        return False
+    is_axis = found[0].startswith("axis")
+    return int(found[1]) in outcome.bound_call.integers.values() or (is_axis and int(found[1]) > _MOST_AXES)
 
 
 def _maps_one_record(outcome: TrialOutcome) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
@@ -206,20 +207,22 @@ class SizeSearch:
         """What runs where a last axis is as long as the code flattens all to: `x.reshape(-1, size)` of `(b, t, d)`.
 
         Any sizes that divide evaluate as well, and rows that break off anywhere are not meant; unless claims use the
-        integer, too.
+        integers, too. Of several, as in `x.reshape(-1, heads, size)`, it has all parts.
         """
         first = failed[0]
         axis = flattened_axis(first.failure.message) if first.failure is not None else None
         if axis is None or first.bound_call is None or first.trial.substitution.ties:
             return None
         names = [name for name, text in first.bound_call.chosen if text == axis[0]]
-        integers = [name for name, size in first.bound_call.integers.items() if str(size) == axis[1]]
-        if len(names) != 1 or not integers or any(map(self._call_spec.signature.uses, integers)):
+        integers = first.bound_call.integers
+        columns = [next((name for name, size in integers.items() if str(size) == text), "") for text in axis[1]]
+        of_columns = [name for name, size in integers.items() if str(size) in axis[1]]
+        if len(names) != 1 or not all(columns) or any(map(self._call_spec.signature.uses, of_columns)):
             return None
-        found = self.with_tie(first.trial, (names[0], axis[1]))
+        found = self.with_tie(first.trial, (names[0], str(math.prod(map(int, axis[1])))))
         if not found.ok:
             return None
-        self.explanations.columns[names[0]] = integers[0]
+        self.explanations.columns[names[0]] = tuple(columns)
         return found
 
     def _with_usual_numbers(self, trial: Trial) -> tuple[TrialOutcome, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 
 from shapecheck.evaluate.inputs.facts.namesakes import may_be_one_dim
@@ -33,7 +34,7 @@ class TieExplanations:
         self._signature, self._claimed_shapes, self._scope = signature, claimed_shapes, scope
         self.met: set[Tie] = set()
         self.related: set[Tie] = set()
-        self.columns: dict[str, str] = {}
+        self.columns: dict[str, tuple[str, ...]] = {}
 
     def is_explained(self, tie: Tie, outcome: TrialOutcome) -> bool:
         """Whether something that is written says that the two have one size."""
@@ -58,9 +59,10 @@ class TieExplanations:
             return Assumption("tie", *tie, "alias")
         if _counts_blocks(text, outcome) and not self._signature.distinguishes(name, text.partition("//")[0]):
             return Assumption("tie", *tie, "written")
-        columns = self.columns.get(name, "")
-        if text == str(outcome.bound_call.integers.get(columns, "")):
-            return Assumption("tie", name, columns, "alias")
+        columns = self.columns.get(name, ())
+        sizes_of_columns = [outcome.bound_call.integers.get(each, 0) for each in columns]
+        if columns and text == str(math.prod(sizes_of_columns)):
+            return Assumption("tie", name, "*".join(columns), "alias")
         sizes = outcome.bound_call.sizes()
         if text.isdigit() and _was_alone(name, int(text), outcome.bound_call) and not sizes.names_of(int(text)):
             return Assumption("tie", *tie, "alias")  # the instance was made for that size

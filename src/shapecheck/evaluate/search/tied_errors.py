@@ -17,6 +17,7 @@ from shapecheck.evaluate.inputs.trials.ties import Sizes
 from shapecheck.evaluate.inputs.trials.trial import INDEPENDENT, CallSpec, ChosenSizes, SearchResult, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.code_errors import CodeErrors
+from shapecheck.evaluate.search.failure_excuses import reshapes_to_made
 from shapecheck.evaluate.search.further_runs import FurtherRuns, stacked_records
 from shapecheck.evaluate.search.size_search import SizeSearch
 from shapecheck.evaluate.search.sizes_of_callers import are_chosen_together, is_left_to_callers
@@ -77,7 +78,7 @@ class TiedErrors:
         is_equality = further.requires is not None and further.requires.value.isidentifier()
         if (not further.tied or is_equality) and self._sizes.follows_others(errors[0]):
             return ()
-        if further.requires is None and self._errors.fits_for_multiples(errors[0]):
+        if further.requires is None and (reshapes_to_made(errors[0]) or self._errors.fits_for_multiples(errors[0])):
             return ()
         requires = self._errors.equality(errors[0])
         if further.requires is not None:

@@ -525,6 +525,24 @@ def reduced(x, scale):
     # x: [batch, dim]
     return x.sum(axis=0) * scale  # [batch, dim] ~unreached
 """,
+    # a record that keeps its fields in slots
+    "slots.py": """
+import dataclasses
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True, slots=True)
+class Columns:
+    heat: jax.Array  # (n_lev, n_lat)
+    load: jax.Array  # (n_lat,)
+
+def make_columns(profile: Float[Array, "n_lev"], load: Float[Array, "n_lat"]) -> Columns:
+    return Columns(profile[:, None] * load[None, :], load)
+
+def mean(columns: Columns) -> jax.Array:
+    weighted = columns.heat * columns.load  # (n_lev, n_lat)
+    wrong = columns.heat.T  # (n_lev, n_lat) ~SC201
+    return weighted.mean(axis=0)  # (n_lat,)
+""",
 }
 
 

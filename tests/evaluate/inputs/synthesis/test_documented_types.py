@@ -52,6 +52,21 @@ def scale(x, gain, bias):
     """
     return x * gain + bias[:, None]  # (batch, dim)
 ''',
+    # What may be one number is tried as that, since an array of any rank need not fit.
+    "numbers.py": '''
+def coordinates(regular, wealth, point, other):
+    """Where the points lie.
+
+    Args:
+      regular (jnp.ndarray): the grid, of shape (n_regular,).
+      wealth (jnp.ndarray): a 2d array of shape (n_regular, n_wealth).
+      point (jnp.ndarray | float): the regular point.
+      other (float or jnp.ndarray): the wealth point.
+    """
+    i = jnp.searchsorted(regular, point)
+    turned = wealth.T  # (n_regular, n_wealth)  ~SC201
+    return jnp.searchsorted(wealth[i], other)
+''',
 }
 
 

@@ -60,6 +60,20 @@ def restored(members: list[Float[Array, "d"]], plates: tuple[int, ...]) -> Array
 def wrong(member: Float[Array, "d"], n: int) -> Array:
     return jnp.stack([member, member]).reshape(3, *member.shape)  ~SC301
 """,
+    # a table has as many rows as there are points of the grid, and axes are cut into what all of them come to
+    "grids.py": """
+class Table:
+    def __init__(self, grid: Sequence[float], values: Sequence[Sequence[float]]):
+        self.grid = jnp.asarray(grid)
+        self.values = jnp.asarray(values)  # (len(grid), 3)  ~unreached
+
+def cut(x: Float[Array, "k out in"], dims: tuple[tuple[int, ...], tuple[int, ...]]) -> Array:  ~unreached
+    return x.reshape((x.shape[0],) + dims[0] + dims[1])
+
+def summed(x: Array, front: int, count: int, dims: Sequence[int]):
+    '''x has shape (*front, *dims)'''  ~unreached
+    return [x.sum(tuple(front + j for j in range(count) if j != i)) for i in range(count)]
+""",
     # as many operands as what was made up has rows; those that are written are another matter
     "operands.py": """
 def contracted(x: Float[Array, "b m"], w: Float[Array, "r"], factors: Sequence) -> Float[Array, "b"]:  ~unreached

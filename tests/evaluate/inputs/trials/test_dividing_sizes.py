@@ -121,6 +121,12 @@ def regroup(x: jax.Array, size: int):
     \"\"\"
     y = x.reshape(-1, size)  # (b * t, d)  ~SC201
     return y.mean(0)  # (size,)
+
+def to_knots(x: Float[Array, "m values"], knots: int, dims: int) -> Float[Array, "m k d"]:
+    return jnp.sqrt(x).reshape(-1, knots, dims)
+
+def to_turned_knots(x: Float[Array, "m values"], knots: int, dims: int) -> Float[Array, "k m d"]:  ~SC203
+    return x.reshape(-1, knots, dims) + x.shape[0] * jnp.zeros((x.shape[0], 1, 1))
 """,
     # no single integer is the size of the axis that is split: their product is
     "product.py": """

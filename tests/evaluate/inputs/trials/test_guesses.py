@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 HEAD = """
+import functools
 import math
 from collections.abc import Callable
 from typing import NamedTuple
@@ -220,6 +221,13 @@ def corner(image: Float[Array, "h w"], patches: Float[Array, "n p p"]) -> Float[
 """,
     # half of an odd size is what the code makes of it
     "halves.py": """
+def rotated(x: Float[Array, "t d"], part: int):
+    angles = jnp.outer(jnp.arange(x.shape[0]), jnp.arange(part // 2))
+    kept, rest = x[:, :part], x[:, part:]
+    turned = jnp.stack([kept[:, ::2] * angles, kept[:, 1::2] * angles], axis=-1)
+    y = jnp.concatenate([turned.reshape(kept.shape), rest], axis=-1)  # (t, d)
+    return y.T  # (t, d) ~SC201
+
 class Encoding(eqx.Module):
     embed_dim: int
 
@@ -543,6 +551,17 @@ def of_agents(joint, ratio):
     ratio (a^(i-1), ..., a^1): of those before ~unreached
     """
     return joint.sum(0) * ratio.reshape(-1)
+
+def products(a, b):
+    """The products of shape ``(n * m, p)`` of all in *a* of shape ``(n, p)`` with *b* of shape ``(m, p)``."""
+    return (a[:, None] * b[None]).reshape(-1, a.shape[1])
+
+def of_qubits(n: int = 1):
+    """Of all of them.
+
+    :return: array of shape (4^n, 3)
+    """
+    return functools.reduce(products, [jnp.ones((4, 3))] * n)
 
 def beyond_all(x):
     """Of nothing.

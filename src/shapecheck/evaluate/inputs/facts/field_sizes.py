@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from shapecheck.evaluate.framework_protocol import modules_in, pytree_classes
 from shapecheck.evaluate.inputs.facts.runtime_annotations import annotation_of_field, array_type
-from shapecheck.evaluate.probes.attribute_access import read_attribute
+from shapecheck.evaluate.probes.attribute_access import own_names, read_attribute
 from shapecheck.shapes import Dim, NamedDim, SpecError, is_variadic, parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
@@ -41,7 +41,7 @@ def has_one_size_for_each_name(record: object, describe: Describe) -> bool:
 
 def _named_axes(module: object, describe: Describe) -> Iterator[tuple[str, int]]:
     described = describe(type(module))
-    fields = module._asdict() if isinstance(module, tuple) and hasattr(module, "_asdict") else vars(module)
+    fields = module._asdict() if isinstance(module, tuple) and hasattr(module, "_asdict") else own_names(module)
     for field, value in fields.items():
         shape = read_attribute(value, "shape")
         if not isinstance(shape, tuple):

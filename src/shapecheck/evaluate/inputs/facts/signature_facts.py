@@ -39,7 +39,7 @@ from shapecheck.evaluate.inputs.facts.runtime_annotations import (
 )
 from shapecheck.evaluate.own_errors import suppress_others
 from shapecheck.evaluate.probes import later_values
-from shapecheck.evaluate.probes.attribute_access import read_attribute, unwrap
+from shapecheck.evaluate.probes.attribute_access import own_names, read_attribute, unwrap
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.probes.imported_constants import imported_constants
 from shapecheck.evaluate.probes.visible_sizes import computed_attribute
@@ -242,11 +242,11 @@ def _classes_in(annotation: object) -> Iterator[type]:
 def integers_of(model: object) -> dict[str, int]:
     """The integer fields of an instance, and those of its configs."""
     found: dict[str, int] = {}
-    for name, value in getattr(model, "__dict__", {}).items():
+    for name, value in own_names(model).items():
         if type(value) is int:
             found[name] = value
         elif not is_array(value) and name.lstrip("_").endswith(("config", "cfg", "args", "hparams")):
-            found = {**{k: v for k, v in getattr(value, "__dict__", {}).items() if type(v) is int}, **found}
+            found = {**{k: v for k, v in own_names(value).items() if type(v) is int}, **found}
     return found
 
 
@@ -257,7 +257,7 @@ def field_sizes(instance: object) -> dict[str, int]:
     for base in cls.__mro__ if instance is not None else ():
         for name, raw in vars(base).get("__annotations__", {}).items():
             found = array_type(annotation_of(cls, name, raw))
-            value = getattr(instance, "__dict__", {}).get(name)
+            value = own_names(instance).get(name)
             if found is None or value is None or not is_array(value):
                 continue
             if not all(isinstance(d, int) for d in value.shape):

@@ -66,7 +66,7 @@ from shapecheck.evaluate.inputs.trials.later_variables import LaterArgument
 from shapecheck.evaluate.own_errors import raise_own
 from shapecheck.evaluate.probes.attribute_access import underlying_function
 from shapecheck.model import DocstringHint, InferredParameter
-from shapecheck.model.claim import ANY_ARRAY
+from shapecheck.model.claim import ANY_ARRAY, ARRAY_OR_NUMBER
 from shapecheck.shapes import SpecError
 from shapecheck.worker.messages.plans import ParameterSpec
 
@@ -327,6 +327,8 @@ class ArgumentSources:
         hint = self._hints(function).get(name)
         if hint is not None and hint.type == ANY_ARRAY:
             return (self._values.some_array(name),)
+        if hint is not None and hint.type == ARRAY_OR_NUMBER:
+            return (self._values.value(jax.Array | float, name),)
         is_dim = any(name in names for names in self._claimed(function))  # of what the body says no shape
         if kind == "integer" or is_dim or (kind and constructing):  # constructors mostly compute with sizes
             return (self._integers.choose(name),)

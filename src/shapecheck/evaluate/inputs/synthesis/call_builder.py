@@ -338,7 +338,9 @@ class CallBuilder:
             assignment.of_argument = functools.partial(_of_argument, numbers, synthesis.integers.choose)
             if construction is not None:
                 synthesis.integers.avoid(construction.integers)
-            replaced = {n: synthesis.integers.choose(n) for n, _ in defaults if default_key(n) in dict(trial.choices)}
+            synthesis.note_uses(function, [n for n, _ in defaults])
+            others = [(n, size) for n, size in defaults if default_key(n) in dict(trial.choices)]
+            replaced = {n: synthesis.integers.choose_other(n, size) for n, size in others}
             numbered = {n: dict(trial.choices).get(number_key(n)) for n in missing_parameters(function, known)}
             replaced.update((n, int(number)) for n, number in numbered.items() if number)
             given = dict(beside(model, synthesis, self.models))

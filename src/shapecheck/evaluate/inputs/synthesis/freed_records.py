@@ -14,6 +14,7 @@ import jax
 
 from shapecheck.evaluate.inputs.facts.runtime_annotations import annotation_of_field, array_type
 from shapecheck.evaluate.own_errors import is_own
+from shapecheck.evaluate.probes.attribute_access import own_names
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.shapes import NamedDim, SpecError, parse_spec
 
@@ -56,7 +57,7 @@ def freed_record(value: object) -> FreedRecord | None:
 def _fields(value: object) -> tuple[str, ...]:
     """The names of all that it holds, static or not."""
     of_tuple = getattr(value, "_fields", None)
-    return tuple(of_tuple) if of_tuple is not None else tuple(getattr(value, "__dict__", ()))
+    return tuple(of_tuple) if of_tuple is not None else tuple(own_names(value))
 
 
 def _takes(text: str, shape: tuple[object, ...], sizes: dict[str, int]) -> bool:

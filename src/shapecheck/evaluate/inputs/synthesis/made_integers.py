@@ -37,8 +37,9 @@ _FEWER: Final = tuple(tuple(reversed(each[:6])) for each in _SIZES)
 _SMALLEST: Final = ((4, 2), (2, 4), (4, 2))
 _LARGE: Final = 16  # what a name usually stands for is kept where it is no more
 _POOLS: Final[Mapping[int, tuple[tuple[int, ...], ...]]] = {DIVIDING: _CHAINS, DESCENDING: _FEWER, SMALL: _SMALLEST}
-_TURNS: Final = ((5, 6, 9), (7, 10, 11))  # few, since what is in the loop runs as often; a table may have an end, too
-_ENDS: Final = ((5, 6, 9, 10, 13), (7, 10, 11, 14, 15))  # of slices: an array has more, or the end is none
+# Even ones first, as everywhere: code may halve them.
+_TURNS: Final = ((6, 10, 4), (7, 5, 11))  # few, since what is in the loop runs as often; a table may have an end, too
+_ENDS: Final = ((6, 10, 14, 4, 12), (7, 11, 15, 5, 13))  # of slices: an array has more, or the end is none
 _EXPONENTS: Final = {False: ((5, 6, 7), (8, 9, 10)), True: ((2, 1), (3, 2))}  # true of those taken off others
 _ITEMS: Final = ((2, 3), (3, 2))  # of a list that is repeated for each axis of an image
 _TIMES: Final = 3  # what is divided is so many times the other: twice an integer is often another one
@@ -116,6 +117,14 @@ class IntegerChoices:
         if name not in self._nested:
             return self._choose(name)
         return self.choose_inner(name, self._choose(name))
+
+    def choose_other(self, name: str, default: int) -> int:
+        """A size for the integer `name` that is not its default."""
+        size = self.choose(name)
+        if size == default:
+            size += 1
+            self.chosen[name] = self._made.chosen[name] = size
+        return size
 
     def choose_inner(self, name: str, usual: int) -> int:
         """The size of a name that belongs to the argument which is being made: the usual one, or one that fits."""

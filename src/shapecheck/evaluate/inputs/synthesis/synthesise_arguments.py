@@ -121,6 +121,13 @@ class Synthesis:
         finally:
             self.values.beside, self.sources.made_beside = around, made_around
 
+    def note_uses(self, function: Callable[..., object], names: Sequence[str]) -> None:
+        """Note for what a function uses its integers of these names, which says how large they may be."""
+        self.integers.turns |= {name for name in names if counts_turns(function, name)}
+        self.integers.ends |= {name for name in names if ends_slices(function, name)}
+        self.integers.items |= {name for name in names if repeats_items(function, name)}
+        self.integers.exponents.update((n, off) for n, off in exponents(function).items() if n in names)
+
     def _arguments(
         self,
         function: Callable[..., object],
@@ -140,10 +147,7 @@ class Synthesis:
             self.keys.new = names_new_keys(function)
         if not constructing:
             self.integers.beside = _integers_beside(parameters, given)
-            self.integers.turns |= {each.name for each in parameters if counts_turns(function, each.name)}
-            self.integers.ends |= {each.name for each in parameters if ends_slices(function, each.name)}
-            taken = {each.name for each in parameters}
-            self.integers.exponents.update((n, off) for n, off in exponents(function).items() if n in taken)
+            self.note_uses(function, [each.name for each in parameters])
         self.integers.items |= {each.name for each in parameters if repeats_items(function, each.name)}
         self._keep_defaults_together(function, parameters, described, given)
         self._tie_integers(function, parameters, {**body, **described}, given, constructing)

@@ -19,6 +19,7 @@ from shapecheck.evaluate.framework_protocol import loaded_frameworks, packages
 from shapecheck.evaluate.jax_internals import VALUE_WORDS, is_machinery, public_name
 from shapecheck.evaluate.own_errors import Trace, frames_of, message_of, tracebacks_of
 from shapecheck.evaluate.parse_python import parse_python
+from shapecheck.evaluate.probes.attribute_access import own_names
 from shapecheck.evaluate.probes.describe_value import describe, is_array
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.stand_ins import named_stand_in
@@ -363,7 +364,7 @@ def _lookup(chain: str, frame: FrameType) -> object:
     first, *rest = chain.split(".")
     value = frame.f_locals.get(first, frame.f_globals.get(first))
     for name in rest:
-        members = getattr(value, "__dict__", {})
+        members = own_names(value)
         if name not in members:
             return None
         value = members[name]

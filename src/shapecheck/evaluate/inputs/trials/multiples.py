@@ -69,11 +69,11 @@ def _reshape_shapes(message: str) -> tuple[list[str], list[str]]:
     return (_NUMBERS.findall(found.group(1)), _NUMBERS.findall(found.group(2))) if found is not None else ([], [])
 
 
-def flattened_axis(message: str) -> tuple[str, str] | None:
-    """The last of several axes, and the number of columns to which all are flattened: (5, 7, 9) as (-1, 48)."""
+def flattened_axis(message: str) -> tuple[str, list[str]] | None:
+    """The last of several axes, and the numbers of columns to which all are flattened: (5, 7, 9) as (-1, 48, 8)."""
     before, after = _reshape_shapes(message)
-    is_flat = len(before) > 1 and after[:1] == ["-1"] and len(after) == len(("rows", "columns"))
-    return (before[-1], after[1]) if is_flat and after[1] not in before else None
+    is_flat = len(before) > 1 and after[:1] == ["-1"] and len(after) > 1
+    return (before[-1], after[1:]) if is_flat and set(before).isdisjoint(after) else None
 
 
 def _division_of(
