@@ -173,3 +173,18 @@ def test_malformed_marked_comments(read, source, text):
 )
 def test_what_is_not_malformed(read, source):
     assert read(source).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("annotation", "is_sure"),
+    [
+        ('tuple[Int[Array, "n"], Float[Array, "n d d"]]', False),
+        ('tuple[Float[Array, "n d"], Float[Array, "n d"]]', True),
+        ("tuple[Array, Array]", True),
+        ('Float[Array, "n d"]', True),
+    ],
+)
+def test_what_is_said_of_a_tuple_of_different_shapes_is_of_none_of_them(read, annotation, is_sure):
+    docstring = '"""F.\n\n    Args:\n        x: derivative of shape (b, n, d), given as a tuple of its parts.\n    """'
+    (claim,) = (c for c in read(f"def f(x: {annotation}):\n    {docstring}\n").claims if c.notation == "docstring")
+    assert claim.sure is is_sure

@@ -33,6 +33,7 @@ from shapecheck.syntax.scopes import (
     arguments,
     dotted_name,
     is_generator,
+    last_name,
     result_count,
     returned_values,
 )
@@ -370,6 +371,8 @@ class DocstringReader:
             if annotation is not None and is_plain_type(annotation):
                 # "num_classes: also controls the output of shape (num_classes,)" tells of something else.
                 said = [each for each in said if name not in each.bracket.spec.names()]
+            if annotation is not None and _tells_members_apart(annotation):
+                said = [each if each.part else replace(each, sure=False) for each in said]
             groups = self._groups_of_alternatives(said)
             ends = (said[0].bracket.start, said[-1].bracket.end) if said else (0, 0)
             around = text.text[: ends[0]], text.text[ends[1] :]
@@ -450,6 +453,15 @@ class DocstringReader:
             or_number=shape.or_number,
             under_condition=shape.under_condition,
         )
+
+
+def _tells_members_apart(annotation: ast.expr) -> bool:
+    """Whether a tuple has members of different shapes, so that none of them has the one that a text tells of it all."""
+    if not isinstance(annotation, ast.Subscript) or last_name(annotation.value) not in ("tuple", "Tuple"):
+        return False
+    members = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else []
+    shapes = {part.value for each in members for part in ast.walk(each) if isinstance(part, ast.Constant)}
+    return len({each for each in shapes if isinstance(each, str)}) > 1
 
 
 def _ends_as_shape(text: str, bracket: Bracket) -> bool:

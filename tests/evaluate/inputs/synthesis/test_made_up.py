@@ -610,6 +610,19 @@ class Folded(nn.Module):
     def __call__(self, x: Float[Array, "b l c"]) -> Float[Array, "b l c"]:  ~unreached
         return jnp.reshape(x, (x.shape[0], *self.sides, x.shape[2])).mean((1, 2), keepdims=True)[:, 0] + x
 """,
+    # what is set fits a count that is large enough; where it is added it has to be as many
+    "parts.py": """
+class Sky(eqx.Module):
+    light: Float[Array, "seen k"]
+    count: int
+
+    def filled(self, weights: Float[Array, "k"]) -> Float[Array, "count"]:  ~unreached
+        values = self.light @ weights
+        return jnp.zeros(self.count).at[: values.shape[0]].set(values)  ~SC302
+
+    def wrong(self, weights: Float[Array, "k"]) -> Float[Array, "count"]:  ~unreached
+        return jnp.zeros(self.count) + self.light @ weights  ~SC301
+""",
     # a made-up number of an axis is one that the array may lack
     "axes.py": """
 class Slice(eqx.Module):
