@@ -57,6 +57,31 @@ def fixed(
     return x[1:]
 """,
     # What stands for itself, or for nothing, has no shape; the others are checked.
+    # one that stands for a number is that number where an axis is called so
+    "numbers.py": """
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+class Dim:
+    def __class_getitem__(cls, size):
+        return cls
+
+type Pose = Dim[4]
+type Control = Dim[2]
+type Other = list[int]
+
+def step(state: Float[Array, "Pose M"], control: Float[Array, "Control M"]) -> Float[Array, "Pose M"]:
+    x, y, angle, speed = state
+    turn, push = control
+    return jnp.stack([x + speed, y, angle + turn, speed + push])
+
+def wrong(state: Float[Array, "Pose M"]) -> Float[Array, "Pose M"]: ~SC203
+    x, y, angle, speed = state
+    return jnp.stack([x, y, angle])
+
+def of_any(state: Float[Array, "Other M"]) -> Float[Array, "M Other"]:
+    return state.T
+""",
     "endless.py": """
 from jaxtyping import Array, Float
 

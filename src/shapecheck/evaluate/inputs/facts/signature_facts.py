@@ -41,7 +41,7 @@ from shapecheck.evaluate.own_errors import suppress_others
 from shapecheck.evaluate.probes import later_values
 from shapecheck.evaluate.probes.attribute_access import own_names, read_attribute, unwrap
 from shapecheck.evaluate.probes.describe_value import is_array
-from shapecheck.evaluate.probes.imported_constants import imported_constants
+from shapecheck.evaluate.probes.imported_constants import aliased_sizes, imported_constants
 from shapecheck.evaluate.probes.visible_sizes import computed_attribute
 from shapecheck.shapes import AnyDims, Bindings, Dim, NamedDim, SpecError, VariadicDim, is_variadic, match, parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
@@ -180,12 +180,14 @@ def admits_several_ranks(function: Callable[..., object]) -> bool:
 def constants_of(function: Callable[..., object], specs: Sequence[str], described: Sequence[str]) -> dict[str, int]:
     """The module's integers that the specs mean: any name of a comment, and names inside expressions of annotations.
 
-    A plain name of an annotation is no variable, whatever the module holds under that name.
+    A plain name of an annotation is no variable, whatever the module holds under that name, but for a type alias.
     """
     module = getattr(unwrap(function), "__globals__", {})
-    module = {**imported_constants(module), **module}
+    aliased = aliased_sizes(module)
+    module = {**imported_constants(module), **module, **aliased}
     plain = {name for text in specs if text not in described for name in parse_spec(text).free_names()}
-    return {n: module[n] for n in free_names(specs) if n not in plain and type(module.get(n)) is int}
+    names = (n for n in free_names(specs) if n not in plain or n in aliased)
+    return {n: module[n] for n in names if type(module.get(n)) is int}
 
 
 def code_integers(function: Callable[..., object]) -> tuple[int, ...]:
