@@ -610,6 +610,17 @@ class Folded(nn.Module):
     def __call__(self, x: Float[Array, "b l c"]) -> Float[Array, "b l c"]:  ~unreached
         return jnp.reshape(x, (x.shape[0], *self.sides, x.shape[2])).mean((1, 2), keepdims=True)[:, 0] + x
 """,
+    # of an abstract class of numbers one is made with which arrays are computed
+    "number_classes.py": """
+import numbers
+import numpy as np
+
+def limited(x: Float[Array, "n d"], step: numbers.Real) -> Float[Array, "n d"]:  ~SC203
+    return jnp.where(x < step, x, step).T
+
+def cut(x: Float[Array, "n d"], step: np.floating, k: numbers.Integral) -> Float[Array, "n k"]:
+    return (x * step)[:, :1] * jnp.ones(k)
+""",
     # what is set fits a count that is large enough; where it is added it has to be as many
     "parts.py": """
 class Sky(eqx.Module):

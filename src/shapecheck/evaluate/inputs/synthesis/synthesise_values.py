@@ -9,6 +9,7 @@ import enum
 import functools
 import inspect
 import itertools
+import numbers
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -76,6 +77,12 @@ _STAND_INS = (
 )
 _ITEMS = 3  # of an iterator that is made up
 _PLAIN = (int, float, bool, str, type(None))
+# Classes of numbers, and the one of each that can be computed with beside arrays.
+_NUMBERS: Mapping[type, type] = {
+    **dict.fromkeys([numbers.Number, numbers.Complex, numbers.Real, numbers.Rational, np.number, np.inexact], float),
+    **dict.fromkeys([np.floating, np.complexfloating], float),
+    numbers.Integral: int,
+}
 _LIKE = -1  # no number of axes, but those that follow from arguments
 _MOST_ROWS = 2  # dims that an array may have as many rows as
 INVENTIONS = len(_STAND_INS)
@@ -274,6 +281,8 @@ class ValueSynthesis:
         return functools.partial(MadeCallable(taken, given, usual))
 
     def _plain(self, annotation: object, name: str) -> object:
+        if isinstance(annotation, type):
+            annotation = _NUMBERS.get(annotation, annotation)
         label = getattr(annotation, "__name__", str(annotation))
         if annotation is bool:
             return False
@@ -299,8 +308,8 @@ class ValueSynthesis:
             return "batch"
         if annotation is str:
             return self._text(name)
-        if (numbers := is_dtype_class(annotation)) is not None:
-            return self._plain_array((numbers,), name)
+        if (number := is_dtype_class(annotation)) is not None:
+            return self._plain_array((number,), name)
         if isinstance(annotation, type) and annotation is not object and not is_plain_array(annotation):
             return self._instance(annotation, name)
         if is_plain_array(annotation):
