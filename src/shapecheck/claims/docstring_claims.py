@@ -371,7 +371,7 @@ class DocstringReader:
             if annotation is not None and is_plain_type(annotation):
                 # "num_classes: also controls the output of shape (num_classes,)" tells of something else.
                 said = [each for each in said if name not in each.bracket.spec.names()]
-            if annotation is not None and _tells_members_apart(annotation):
+            if annotation is not None and _has_different_members(annotation):
                 said = [each if each.part else replace(each, sure=False) for each in said]
             groups = self._groups_of_alternatives(said)
             ends = (said[0].bracket.start, said[-1].bracket.end) if said else (0, 0)
@@ -455,7 +455,7 @@ class DocstringReader:
         )
 
 
-def _tells_members_apart(annotation: ast.expr) -> bool:
+def _has_different_members(annotation: ast.expr) -> bool:
     """Whether a tuple has members of different shapes, so that none of them has the one that a text tells of it all."""
     if not isinstance(annotation, ast.Subscript) or last_name(annotation.value) not in ("tuple", "Tuple"):
         return False

@@ -68,8 +68,6 @@ def is_excused(failed: Sequence[TrialOutcome], call_spec: CallSpec) -> bool:
         return True
     if _maps_one_record(first) or _leaves_rest(first):
         return True
-    if _is_cut_off(first):
-        return True
     if _meets_product(failed) and not _has_product_beside(first, signature):
         return True
     return _meets_itself(first, signature) or _meets_inside(first, signature)
@@ -240,19 +238,6 @@ def _meets_inside(outcome: TrialOutcome, signature: CallSignature) -> bool:
     beside = {size for name, size in outcome.bound_call.integers.items() if name.partition("[")[0] in given}
     pairs = [[int(size) for size in axes] for axes in opposite_sizes(outcome.failure.message)]
     return bool(pairs) and all(not near.isdisjoint(axes) and near | beside >= {*axes} for axes in pairs)
-
-
-def _is_cut_off(outcome: TrialOutcome) -> bool:
-    """Whether what is set does not fit since a made-up integer is less than that: `zeros(self.count).at[:n].set(x)`.
-
-    Whoever makes the instance has a count that is large enough.
-    """
-    if outcome.failure is None or outcome.bound_call is None or outcome.failure.operation != "set":
-        return False
-    call = outcome.bound_call
-    made = {*call.integers.values(), *(int(size) for size in call.options.integers.values())}
-    pairs = [sorted(map(int, axes)) for axes in opposite_sizes(outcome.failure.message)]
-    return bool(pairs) and all(axes[0] in made and axes[-1] not in made for axes in pairs)
 
 
 def _leaves_rest(outcome: TrialOutcome) -> bool:

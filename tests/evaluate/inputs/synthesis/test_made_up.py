@@ -621,19 +621,6 @@ def limited(x: Float[Array, "n d"], step: numbers.Real) -> Float[Array, "n d"]: 
 def cut(x: Float[Array, "n d"], step: np.floating, k: numbers.Integral) -> Float[Array, "n k"]:
     return (x * step)[:, :1] * jnp.ones(k)
 """,
-    # what is set fits a count that is large enough; where it is added it has to be as many
-    "parts.py": """
-class Sky(eqx.Module):
-    light: Float[Array, "seen k"]
-    count: int
-
-    def filled(self, weights: Float[Array, "k"]) -> Float[Array, "count"]:  ~unreached
-        values = self.light @ weights
-        return jnp.zeros(self.count).at[: values.shape[0]].set(values)  ~SC302
-
-    def wrong(self, weights: Float[Array, "k"]) -> Float[Array, "count"]:  ~unreached
-        return jnp.zeros(self.count) + self.light @ weights  ~SC301
-""",
     # a made-up number of an axis is one that the array may lack
     "axes.py": """
 class Slice(eqx.Module):
