@@ -207,7 +207,7 @@ class SizeSearch:
         """What runs where a last axis is as long as the code flattens all to: `x.reshape(-1, size)` of `(b, t, d)`.
 
         Any sizes that divide evaluate as well, and rows that break off anywhere are not meant; unless claims use the
-        integers, too. Of several, as in `x.reshape(-1, heads, size)`, it has all parts.
+        integer, too. Of several, as in `x.reshape(-1, heads, size)`, it has all parts, and is none of them.
         """
         first = failed[0]
         axis = flattened_axis(first.failure.message) if first.failure is not None else None
@@ -217,7 +217,9 @@ class SizeSearch:
         integers = first.bound_call.integers
         columns = [next((name for name, size in integers.items() if str(size) == text), "") for text in axis[1]]
         of_columns = [name for name, size in integers.items() if str(size) in axis[1]]
-        if len(names) != 1 or not all(columns) or any(map(self._call_spec.signature.uses, of_columns)):
+        if len(names) != 1 or not all(columns):
+            return None
+        if len(columns) == 1 and any(map(self._call_spec.signature.uses, of_columns)):
             return None
         found = self.with_tie(first.trial, (names[0], str(math.prod(map(int, axis[1])))))
         if not found.ok:

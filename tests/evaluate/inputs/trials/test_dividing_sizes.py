@@ -125,6 +125,9 @@ def regroup(x: jax.Array, size: int):
 def to_knots(x: Float[Array, "m values"], knots: int, dims: int) -> Float[Array, "m k d"]:
     return jnp.sqrt(x).reshape(-1, knots, dims)
 
+def to_named_knots(x: Float[Array, "m values"], knots: int, dims: int) -> Float[Array, "m knots d"]:
+    return jnp.sqrt(x).reshape(-1, knots, dims)
+
 def to_turned_knots(x: Float[Array, "m values"], knots: int, dims: int) -> Float[Array, "k m d"]:  ~SC203
     return x.reshape(-1, knots, dims) + x.shape[0] * jnp.zeros((x.shape[0], 1, 1))
 """,

@@ -148,7 +148,8 @@ class Synthesis:
         if not constructing:
             self.integers.beside = _integers_beside(parameters, given)
             self.note_uses(function, [each.name for each in parameters])
-        self.integers.items |= {each.name for each in parameters if repeats_items(function, each.name)}
+        else:
+            self.integers.items |= {each.name for each in parameters if repeats_items(function, each.name)}
         self._keep_defaults_together(function, parameters, described, given)
         self._tie_integers(function, parameters, {**body, **described}, given, constructing)
         self._tie_described(function, parameters, described, given, constructing)
