@@ -24,6 +24,8 @@ ASSERTIONS = {
     "jnp.shape": ("assert jnp.shape(y) == (b, t)", ["[b t]: y before 5"]),
     "a test that raises": ("if y.shape != (b, t): raise ValueError", ["[b t]: y before 5"]),
     "chex": ("chex.assert_shape(y, (b, None, t))", ["[b _ t]: y before 5"]),
+    "chex, dimensions": ('chex.assert_shape(y, dims["B1(TD)*"])', ["[B 1 T*D _]: y before 5"]),
+    "chex, another table": ('chex.assert_shape(y, shapes["inputs"])', []),
     "chex, several arrays": ("chex.assert_shape([y, z], (b, t))", ["[b t]: y before 5", "[b t]: z before 5"]),
     "chex, several shapes": ("chex.assert_shape([y, z], [(b, t), (t,)])", ["[b t]: y before 5", "[t]: z before 5"]),
     "unittest": ("self.assertEqual(y.shape, (b, t))", ["[b t]: y before 5"]),

@@ -41,6 +41,24 @@ def three(params, x):
     y = of_entries(params["front"], x)  # (k, n)
     return dense(params["back"], y.T).T  # (n, m)  ~SC201
 """,
+    # with as many steps as a window is long there is one window, as there need not be; but none where one is made
+    "windows.py": """
+def slide(y, h):
+    \"\"\"y: array of shape (n_steps,), h: how long a window is.\"\"\"
+    starts = jnp.arange(len(y) - h + 1)
+    return jax.vmap(lambda i: y[i + jnp.arange(h)])(starts)
+
+def spread(spans, y):
+    \"\"\"spans: shape (n_samples, n_windows, h).\"\"\"
+    h = spans.shape[-1]
+    slides = slide(y, h=h)[None]  # (1, n_windows, h)  ~unreached
+    return spans - slides
+
+def centred(spans):
+    \"\"\"spans: shape (n_samples, n_windows, h).\"\"\"
+    means = spans.mean(1, keepdims=True)  # (n_samples, n_windows, h)  ~SC201
+    return spans - means
+""",
     # what the caller says of the one argument says what the callee's names are in another
     "words.py": """
 def one(params, x):

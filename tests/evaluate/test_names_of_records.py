@@ -44,6 +44,33 @@ def own_meaning(obs: Obs):
     x = jnp.zeros((7, 3)) + obs.uv.sum()  # (M, 3)
     return x.sum(1)  # (M,)
 """,
+    # No comment is needed: the result has another axis of the fields. What has a size of its own may be a part.
+    "results.py": """
+class Cloud(NamedTuple):
+    heights: Float[Array, "points"]
+    values: Float[Array, "rows points"]
+
+def rows(cloud: Cloud) -> Float[Array, "points"]: ~SC203
+    return cloud.values.sum(1)
+
+def points(cloud: Cloud) -> Float[Array, "points"]:
+    return cloud.values.sum(0)
+
+def part(cloud: Cloud) -> Float[Array, "points"]:
+    return cloud.heights[::2]
+
+class Table(eqx.Module):
+    heights: Float[Array, "points"]
+    values: Float[Array, "rows points"]
+
+    def summed(self) -> Float[Array, "points"]: ~SC203
+        return self.values.sum(1)
+
+Vector = Float[Array, "points"]
+
+def general(cloud: Cloud) -> Vector:
+    return cloud.values.sum(1)
+""",
     # The fields have a say beside the comments, and beside the annotation of the result.
     "votes.py": """
 class Hooks(NamedTuple):

@@ -11,6 +11,7 @@ from typing import Generic, NamedTuple, TypeVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import jaxtyping
 from jaxtyping import Array, Float, Int, jaxtyped
 from beartype import beartype
 """
@@ -50,6 +51,31 @@ class Scaled:
     def __call__(self, x: Odd()):
         \"\"\"x: (n, d).\"\"\"
         return x * self.w  # (d, n)  ~SC201
+""",
+    # jaxtyping's names for what only has a text: the dtype is what the code needs
+    "texts_alone.py": """
+from typing import Annotated as Float, Annotated as Int
+""",
+    "annotated.py": """
+from texts_alone import Float, Int
+
+def summed(x: Float[Array, "n d"], ids: Int[Array, "n"]) -> Float[Array, "n d"]:
+    return jnp.bincount(ids, length=x.shape[0])[:, None] * x
+
+def wrong(x: Float[Array, "n d"], ids: Int[Array, "n"]) -> Float[Array, "d n"]:  ~SC203
+    return summed(x, ids)
+""",
+    # an annotation of several dtypes, of which a text has one
+    "unions.py": """
+Mask = Int[Array, "..."] | jaxtyping.Bool[Array, "..."]
+
+def prepared(mask: Mask) -> Mask:
+    \"\"\"mask (Bool[Array, "n"]): what counts.\"\"\"  ~unreached
+    return mask.reshape(-1, 1)
+
+def wrong(mask: Mask) -> Mask:
+    \"\"\"mask (Float[Array, "n"]): what counts.\"\"\"  ~SC206
+    return mask.reshape(-1, 1)
 """,
     "plain.py": """
 def gram(x: Float[Array, "n d"]) -> Float[Array, "d d"]:

@@ -181,6 +181,21 @@ def selected(basis, n: int):
 if __name__ == "__main__":
     selected(jnp.ones((4, 2, 2)), 2)
 """,
+    # A model is set up with one example, and then called with several; nobody calls the other one so.
+    "batches.py": """
+def encode(x):
+    y = x * 2  # (B, 16, 2)
+    return y.sum(-1)  # (B, 16)
+
+def single(x):
+    y = x * 2  # (B, 16, 2)  ~SC201
+    return y
+
+if __name__ == "__main__":
+    encode(jnp.zeros((16, 2)))
+    encode(jnp.zeros((7, 16, 2)))
+    single(jnp.zeros((16, 2)))
+""",
     # A word in front of `returns` is no parameter, and the number of an array's axes is no array.
     "returned.py": '''
 def peaks(heatmap):

@@ -23,6 +23,9 @@ _INNER = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _ASSERT_EQUAL = frozenset({"assertEqual", "assertTupleEqual", "assertSequenceEqual", "assert_equal"})
 _EXPECTED_TO_FAIL = re.compile(r"xfail|skip|expectedFailure")
 _UNKNOWN = "?"
+# A key of `chex.Dimensions`: a letter or digit for each axis, `*` for any, and several in brackets that are one axis.
+_KEY = re.compile(r"(?:[^\W\d_]|\d|\*|\([^\W\d_]+\))+")
+_AXIS_OF_KEY = re.compile(r"\((\w+)\)|(.)")
 _LONGEST_NAME = 40
 
 
@@ -240,13 +243,27 @@ def _spec_of(node: ast.expr) -> Spec | None:
 
 
 def _dims_of(node: ast.expr) -> Iterator[str]:
-    if isinstance(node, ast.Tuple | ast.List):
+    if (key := _key_of_dimensions(node)) is not None:
+        for several, one in _AXIS_OF_KEY.findall(key):
+            yield "*".join(several) or (_UNKNOWN if one == "*" else one)
+    elif isinstance(node, ast.Tuple | ast.List):
         for element in node.elts:
             yield _dim_of(element)
     elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         sides = [list(_dims_of(side)) for side in (node.left, node.right)]
         if not all(side in ([], ["..."]) for side in sides):
             yield from (dim for side in sides for dim in side or ["..."])
+
+
+def _key_of_dimensions(node: ast.expr) -> str | None:
+    """The key of `dims["BTD"]`, as chex has it of its dimensions; None of anything else.
+
+    Whether a table is one nobody says where it stands: a key in capitals is, as a word in them is no name of an array.
+    """
+    key = node.slice.value if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) else None
+    if not isinstance(key, str) or not _KEY.fullmatch(key) or key != key.upper():
+        return None
+    return key
 
 
 def _dim_of(element: ast.expr) -> str:

@@ -45,6 +45,7 @@ class AnnotationJudge:
         self._read_in_order()
         binders = self._denied_binders()
         if not binders:
+            self._blame_mixed_up_result()
             return
         usual = reader.memo, reader.origins, reader.outcomes, reader.bound_by_result, self._bound_by
         reader.memo, reader.origins, reader.outcomes = before[0], before[1], ClaimOutcomes()
@@ -52,6 +53,20 @@ class AnnotationJudge:
         self._read_in_order(binders)
         if len(reader.outcomes.bad) >= len(usual[2].bad):
             reader.memo, reader.origins, reader.outcomes, reader.bound_by_result, self._bound_by = usual
+
+    def _blame_mixed_up_result(self) -> None:
+        """A result is false that gives a name of an argument's fields to the size of another one of these.
+
+        `return points.y.sum(1)` of fields "points" and "rows points" has rows, and no "points". A size of its own may
+        be a part of the record, and the names of an alias are general ones.
+        """
+        reader = self.reader
+        sizes = {name: size for name, (_, size) in reader.of_records.items()}
+        for name in [each for each in reader.names_of_result() if each in sizes]:
+            size, claim = reader.memo.single[name], reader.module.claims[reader.bound_by_result[name][0]]
+            others = [origin for each, (origin, other) in reader.of_records.items() if each != name and other == size]
+            if size != sizes[name] and others and not claim.by_alias:
+                blame_result(reader, name, reader.of_records[name][0], others[0])
 
     def _denied_binders(self) -> set[int]:
         """The claims on local variables that alone bind the names of claims which fail, if these are more."""

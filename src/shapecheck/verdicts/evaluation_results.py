@@ -189,6 +189,8 @@ def _read_results(modules: Mapping[str, Module], evaluation: Evaluation, samples
         other_rank = result.bad is not None and result.bad.reason == "rank"
         if result.good and other_rank and _is_of_any_instance(modules[path], index):
             result.good, result.bad, result.unknown = False, None, SOME_INSTANCES
+        elif result.good and result.bad is not None and _lacks_batch(modules[path].claims[index], result.bad):
+            result.bad = None
     return dict(results)
 
 
@@ -230,6 +232,14 @@ def _is_of_any_instance(module: Module, index: int) -> bool:
     """
     claim = module.claims[index]
     return claim.notation == "docstring" and module.sites[claim.sites[0]].kind == "field"
+
+
+def _lacks_batch(claim: Claim, mismatch: Mismatch) -> bool:
+    """Whether a comment tells of an axis in front that a value has not, as where a model is set up with one example."""
+    spec = parse_spec(claim.spec)
+    is_shorter = isinstance(mismatch.value, ArrayValue) and len(mismatch.value.shape) + 1 == spec.rank()
+    is_named = bool(spec.dims) and isinstance(spec.dims[0], NamedDim)
+    return claim.notation == "comment" and mismatch.reason == "rank" and is_shorter and is_named
 
 
 def _binds_override(reader: CallReader, index: int, evaluation: Evaluation) -> bool:

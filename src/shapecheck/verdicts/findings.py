@@ -108,7 +108,12 @@ def findings(
         if (path, index) in sure and not _is_reported_elsewhere(claim, index, modules[path], verdicts, sure):
             if false.mismatch.wanted:
                 structures.add(place)
+            if _repeated_by(claim, "annotation", verdicts, sure, modules[path]):
+                continue
             finding = mismatch_finding(modules[path], claim, false)
+            for other in _repeated_by(claim, "docstring", verdicts, sure, modules[path]):
+                said = f"the docstring says the same on line {other.span.line}"
+                finding = replace(finding, details=(*finding.details, said))
             found.append(_with_repair(finding, repairs.get((path, index), Repair())))
     for module in modules.values():
         found += [_problem(module, problem) for problem in module.problems if problem.code]
@@ -116,6 +121,23 @@ def findings(
     found += errors
     found += debug_findings(modules, runs)
     return found
+
+
+def _repeated_by(
+    claim: Claim, notation: str, verdicts: Verdicts, sure: Container[ClaimKey], module: Module
+) -> list[Claim]:
+    """The claims in another notation that say just the same of one value, and are as false: one mistake, said once."""
+    if {claim.notation, notation} != {"annotation", "docstring"}:
+        return []
+    others = ((i, each) for i, each in enumerate(module.claims) if each.notation == notation)
+    return [
+        each
+        for i, each in others
+        if each.sites[:1] == claim.sites[:1]
+        and (each.spec, each.dtype, each.select) == (claim.spec, claim.dtype, claim.select)
+        and (claim.path, i) in sure
+        and (claim.path, i) in verdicts.bad
+    ]
 
 
 def _with_repair(finding: Finding, repair: Repair) -> Finding:

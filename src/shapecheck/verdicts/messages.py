@@ -36,6 +36,7 @@ _NAMELESS = re.compile(r"\bdim\d+\b")  # a symbol for what the function that was
 _NAME = re.compile(r"[^\W\d]\w*")
 _NUMBER = re.compile(r"(?<![\w.])\d+")
 _MOST_INTEGERS = 4  # that one finding names
+_MOST_SAID = 2  # of them, parameters of which a caller says something else
 # Any axis may happen to have these, whatever else has.
 _SAID_BY_NONE = ("0", "1")
 
@@ -228,7 +229,39 @@ def _details(module: Module, mismatch: Mismatch, evaluation: Evaluation) -> list
         where.append(f"in {evaluation.target} ({evaluation.path})")
     if where:
         details.append(", ".join(where))
+    if caller is not None and caller.path == module.path and mismatch.reason in ("rank", "dim"):
+        details += _said_otherwise(module, mismatch, caller.function)
     return details
+
+
+def _said_otherwise(module: Module, mismatch: Mismatch, caller: str) -> list[str]:
+    """What the texts of a caller say otherwise of parameters that it has in common with what it calls.
+
+    Where it hands them on, one of the two is wrong: perhaps not the claim that fails, but what binds its names.
+    """
+    inside, outside = _said_of_parameters(module, mismatch.call.scope), dict[str, Claim]()
+    bound = {each.name for each in mismatch.bound}
+    for index, each in enumerate(module.scopes):
+        outside.update(_said_of_parameters(module, index) if each.qualname == caller else {})
+    pairs = ((outside[name], inside[name], name) for name in inside if name in outside)
+    differing = [
+        f"{caller} (line {one.span.line}) says {one.text} of {name}, and line {other.span.line} says {other.text}"
+        for one, other, name in pairs
+        if parse_spec(one.spec).dims != parse_spec(other.spec).dims
+        and bound.intersection(parse_spec(other.spec).names())
+    ]
+    return differing[:_MOST_SAID]
+
+
+def _said_of_parameters(module: Module, scope: int) -> dict[str, Claim]:
+    """The one claim of each parameter of a function that has one alone, and a fixed number of axes in it."""
+    found: dict[str, list[Claim]] = {}
+    for claim in module.claims:
+        site = module.sites[claim.sites[0]]
+        if site.kind == "param" and site.scope == scope and not claim.select:
+            found.setdefault(site.name, []).append(claim)
+    single = {name: claims[0] for name, claims in found.items() if len(claims) == 1}
+    return {name: claim for name, claim in single.items() if parse_spec(claim.spec).rank() is not None}
 
 
 def _describe_switches(evaluation: Evaluation) -> list[str]:

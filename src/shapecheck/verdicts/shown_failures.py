@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from shapecheck.model import ArrayValue, Claim, Module, arrays_in
 from shapecheck.model.assumption import KEEPS_NO_AXIS
 from shapecheck.shapes import AnyDim, FixedDim, NamedDim, Spec, parse_spec
-from shapecheck.verdicts.claim_outcome import BoundSize, Mismatch, size_at_fault
+from shapecheck.verdicts.claim_outcome import BoundSize, Mismatch, dtype_fits, size_at_fault
 from shapecheck.verdicts.evaluation_results import MADE_UP, ClaimKey, place_of_axis
 from shapecheck.verdicts.evidence import EvaluationView, annotation_beside
 
@@ -23,6 +23,8 @@ OTHER_INTEGERS = "nothing says whether {size} follows from other integers, as th
 SAYS_MORE = "it says more than the annotation, which leaves the size open"
 OTHER_WORDS = "its names are others than those of the argument, and nothing says whether that has an axis of {size}"
 COUNTED_AXES = "an integer counts its axes, and was chosen for the run"
+ASKED = "it asks for a number, and the axis has {size} elements since that was chosen: a caller may give so many"
+OTHER_DTYPE = "the annotation beside it admits several dtypes, and this one among them"
 MADE_INTEGER = "the size that it is held against follows from integers that were made up: others may give the number"
 _SYMBOL = re.compile(r"(?!(?:floordiv|mod|min|max)\()[^\W\d]\w*")
 _NAMELESS = re.compile(r"dim\d+")  # a size that the function which was evaluated has no name for
@@ -45,11 +47,48 @@ def doubt(module: Module, key: ClaimKey, mismatch: Mismatch, shown: ShownFailure
         return MADE_INTEGER
     if _binds_one_of_made(shown) or _has_made_length(spec, shown) or _says_made_length(spec, shown):
         return MADE_UP
+    if all(_is_one_by_chance(module, each, other) for each, other in shown):
+        return MADE_UP
     if all(_says_more(module, claim, each, m) for each, m in shown):
         return SAYS_MORE
     if _is_in_other_words(module, key, shown):
         return OTHER_WORDS.format(size=" or ".join(b.source for b in mismatch.bound))
+    if claim.notation == "code" and all(_is_asked_of_caller(module, claim, each, m) for each, m in shown):
+        return ASKED.format(size=size_at_fault(mismatch))
+    if mismatch.reason == "dtype" and _is_of_another_member(module, claim, mismatch):
+        return OTHER_DTYPE
     return ""
+
+
+def _is_asked_of_caller(module: Module, claim: Claim, each: EvaluationView, mismatch: Mismatch) -> bool:
+    """Whether code asks for a number where an argument, or what it holds, was made with a size of our own: a guard.
+
+    So `assert self.vertices.shape == (6890, 3)` says for which models a method is. What the code itself comes to is no
+    caller's, and a number that a claim writes is not ours.
+    """
+    spec, site, value = parse_spec(claim.spec), module.sites[claim.sites[0]], mismatch.value
+    if mismatch.reason != "dim" or not isinstance(value, ArrayValue):
+        return False
+    written = {
+        str(dim.size) for other in module.claims for dim in parse_spec(other.spec).dims if isinstance(dim, FixedDim)
+    }
+    places = [place_of_axis(spec, axis, len(value.shape)) for axis in range(len(value.shape))]
+    dims = [spec.dims[place] if place is not None else None for place in places]
+    asked = [
+        size for size, dim in zip(value.shape, dims, strict=True) if isinstance(dim, FixedDim) and str(dim.size) != size
+    ]
+    owner, _, attribute = site.name.partition(".")
+    scope = module.scopes[mismatch.call.scope]
+    is_given = site.kind == "param" or (bool(attribute) and owner in ("self", *scope.parameters))
+    is_made = each.evaluation.origin in ("function", "model") and mismatch.call.caller is None
+    return bool(asked) and written.isdisjoint(asked) and is_given and is_made
+
+
+def _is_of_another_member(module: Module, claim: Claim, mismatch: Mismatch) -> bool:
+    """Whether a text has the dtype of one member of a union beside it, and what was made has that of another."""
+    beside = [c for c in module.claims if c.notation == "annotation" and c.sites[:1] == claim.sites[:1]]
+    is_made = any(isinstance(mismatch.value, ArrayValue) and dtype_fits(c.dtype, mismatch.value) for c in beside)
+    return claim.notation != "annotation" and is_made and any(c.dtype == claim.dtype for c in beside)
 
 
 def _follows_made_integers(claim: Claim, shown: ShownFailures) -> bool:
@@ -98,6 +137,19 @@ def _binds_one_of_made(shown: ShownFailures) -> bool:
         return of_one and any(a.kind in ("sizes", "rank") and a.provenance == "invented" for a in each.assumptions)
 
     return all(mismatch.reason == "dim" and is_made(each, mismatch) for each, mismatch in shown)
+
+
+def _is_one_by_chance(module: Module, each: EvaluationView, mismatch: Mismatch) -> bool:
+    """Whether an axis has one element in a run in which a size that no claim here names was made equal to another.
+
+    With as many steps as a window is long there is one window, and arrays of any number of windows broadcast with that.
+    """
+    scope = mismatch.call.scope
+    named = {n for claim in module.claims if claim.scope == scope for n in parse_spec(claim.spec).names()}
+    ties = (a for a in each.assumptions if a.kind == "tie" and a.provenance in ("alias", "invented"))
+    is_tied = any(a.subject not in named for a in ties)
+    is_of_sizes = each.evaluation.mode == "sized" and each.evaluation.origin in ("function", "model")
+    return mismatch.reason == "dim" and size_at_fault(mismatch) == "1" and is_tied and is_of_sizes
 
 
 def _has_made_length(spec: Spec, shown: ShownFailures) -> bool:

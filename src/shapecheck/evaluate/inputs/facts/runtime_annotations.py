@@ -335,7 +335,12 @@ class ArrayType(NamedTuple):
 
 
 def array_type(annotation: object) -> ArrayType | None:
-    """What an annotation says that is an array type of jaxtyping, or of kauldron; None if it is none."""
+    """What an annotation says that is an array type of jaxtyping, or of kauldron; None if it is none.
+
+    `from typing import Annotated as Float` leaves of jaxtyping's the array and the text, and no dtype.
+    """
+    if typing.get_origin(annotation) is typing.Annotated:
+        return _annotated_type(*typing.get_args(annotation))
     if not isinstance(annotation, type):
         return None
     if isinstance(text := getattr(annotation, "dim_str", None), str) and hasattr(annotation, "dtypes"):
@@ -348,6 +353,17 @@ def array_type(annotation: object) -> ArrayType | None:
         return ArrayType(jaxtyping_texts(text)[0], dtype) if dtype is not None else None
     except SpecError:
         return None
+
+
+def _annotated_type(array: object, *said: object) -> ArrayType | None:
+    text = said[0] if len(said) == 1 else None
+    if not is_plain_array(array) or not isinstance(text, str):
+        return None
+    try:
+        parse_spec(text, strict=True)
+    except SpecError:
+        return None
+    return ArrayType(text, "")
 
 
 def is_dtype_class(annotation: object) -> type[float] | type[int] | None:

@@ -84,7 +84,7 @@ from shapecheck.evaluate.inputs.trials.size_assignment import SizeAssignment
 from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec, CallSignature, names_alike
 from shapecheck.evaluate.inputs.trials.trial import Apart, BoundCall, CallSpec, Trial
 from shapecheck.evaluate.jax_internals import is_mapped
-from shapecheck.evaluate.probes.attribute_access import unwrap
+from shapecheck.evaluate.probes.attribute_access import read_attribute, unwrap
 from shapecheck.evaluate.probes.decided_conditions import decided_conditions
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.probes.recorder import Recorder
@@ -117,7 +117,8 @@ class CallBuilder:
         """Construct `cls`, from `init` as far as it goes, and call its method `function`, with what is `given`."""
         function = _readable(function)
         if getattr(function, "__isabstractmethod__", False):
-            raise CannotSynthesiseError(f"{function.__qualname__} is abstract")
+            name = read_attribute(function, "__qualname__", "") or f"what stands for a method of {cls.__qualname__}"
+            raise CannotSynthesiseError(f"{name} is abstract")
         if is_abstract(cls):
             cls = next(iter(self.models.subclasses(cls)), cls)
         if init:

@@ -160,7 +160,8 @@ class ValueSynthesis:
         origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
         if annotation in (MISSING, Any):
             return self._by_name(name, constructing)
-        if origin is typing.Annotated or origin in (typing.Final, typing.ClassVar):
+        is_wrapped = origin is typing.Annotated and array_type(annotation) is None
+        if is_wrapped or origin in (typing.Final, typing.ClassVar):
             return self.value(arguments[0], name)
         if isinstance(annotation, typing.TypeVar):
             return self._of_variable(annotation, name)
