@@ -76,6 +76,8 @@ SHAPES = {
     "(b, t), float32": ["b t"],
     "[b, t, 2]: start and end": ["b t 2"],
     "attention scores [b, heads, t, t]": ["b heads t t"],
+    "distance to the sun (vector, au) shape (b,)": ["b"],
+    "attention scores (batch, time) or None": ["batch time"],
     # dtypes
     "f32[b, t]": ["b t"],
     "int32[b] token counts": ["b"],

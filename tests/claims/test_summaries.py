@@ -19,7 +19,10 @@ SOURCE = 'def f(x, mask, n_node):\n    """{}"""\n    return g(x)\n'
         ("Rearrange x (n, c, h, w) into a grid in one x (c, n * h, w).", ["x: n c h w"]),
         ("Draw points of the surface, shape (n_points, 3), float32.", ["the returned value: n_points 3"]),
         ("Packs x -> (N, 3) and returns it.", ["the returned value: N 3"]),
+        ("Build the design matrix of shape (n_node, 4).", ["the returned value: n_node 4"]),
         # what is taken, or listed, or only cited
+        ("Compute the norms of rows of shape (n_node, 4).", []),
+        ("Normalize an array of shape (n_node, 4).", []),
         ("Packs x -> (N, 3) and delegates to the core.", []),
         ("Join all of it. The output is the flat (k, p, b) layout: first over k.", []),
         ("The norms of the rows of x, (n, d).", []),
@@ -27,6 +30,7 @@ SOURCE = 'def f(x, mask, n_node):\n    """{}"""\n    return g(x)\n'
         ("Sum over all pairs, (i, j).", []),
         ("Log of the ratio, see Eq. (n, m).", []),
         ("Usually the means, (n, d).", []),
+        ("The (n_node, k) shape, as a plain tuple.", []),
         ("Draw the (images, labels).", []),
         ("The result is used in (a, b).", []),
         ("Two views of it. Each output has shape (B, H, W), and they are stacked.", []),

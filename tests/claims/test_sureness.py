@@ -16,6 +16,10 @@ def _certainty(module):
         # nothing speaks for it
         ("y = f(x)  # (b, t)", "tentative"),
         ("y = f(x)  # (3, 4)", "loose"),
+        (
+            'def g(x):\n    """x: shape (rows, 3)"""\n    y = f(x)  # the normal vectors of all faces, (rows, 2)',
+            "loose",
+        ),
         # the comment says it
         ("y = f(x)  # shape: (b, t)", "sure"),
         ("y = f(x)  # y.shape = (b, t)", "sure"),

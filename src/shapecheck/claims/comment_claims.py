@@ -35,6 +35,9 @@ _LONG_NAME = re.compile(r"(?<![\w.])[a-z][a-z0-9]*_\w+")  # no word of a sentenc
 _VARIABLE_HEADING = re.compile(r"#+\s*+`?[a-z_]\w*+`?\s*+:")
 _WHAT_TAKES_IT = re.compile(r"\b(?:because|since|as)\s.*\b(?:expects?|needs?|wants?|takes?|requires?)\b", re.IGNORECASE)
 _OF_EXPRESSION = re.compile(r"\([^()]*\w\s*[-+*/@]\s*\w[^()]*\)\s*:\s*$")
+_OF_INPUTS = re.compile(
+    r"\b(?:inputs?|args?|arguments?|expect\w*|takes?|accepts?|needs?|before|was|old)\b", re.IGNORECASE
+)
 _EQUATED = re.compile(r"([^\W\d]\w*)\s*=(?!=)")
 _POINTS_UP = re.compile(r"#+\s*+\^")
 
@@ -42,7 +45,7 @@ _POINTS_UP = re.compile(r"#+\s*+\^")
 class CommentClaimReader:
     """Reads the comments of one file, of which these `lines` state shapes.
 
-    `known` are names of dims that make claims sure; those in marked comments are added.
+    `known` are names of dims that make claims sure; those in marked comments are added. `taught` are further ones.
     """
 
     def __init__(
@@ -51,6 +54,7 @@ class CommentClaimReader:
         tables: Tables,
         sites: Sites,
         known: set[str],
+        taught: set[str],
         lines: Sequence[CommentLine],
         new_group: Callable[[], int],
     ) -> None:
@@ -58,6 +62,7 @@ class CommentClaimReader:
         self.tables = tables
         self.sites = sites
         self.known = known
+        self.taught = taught
         self.lines = lines
         self.new_group = new_group
         self.labels = CommentLabels(tables)
@@ -317,7 +322,7 @@ class CommentClaimReader:
             sure = not segment.hedged and not segment.prose and not segment.tail.strip(" .`")
             yield ClaimDraft(segment=segment, offset=stated.offset, target=result, sure=sure, explicit=segment.explicit)
             return
-        if not targets or not self._speaks_of_value(segment):
+        if not targets or not (self._speaks_of_value(segment) or self._ends_with(segment, line, stated.offset)):
             return
         if own and segment.taken and _OF_EXPRESSION.search(line.comment.text[: stated.offset + segment.taken[0].start]):
             return  # `(x - mean): (n, m) - (n, 1) -> (n, m)` tells of a part of what is below
@@ -444,6 +449,17 @@ class CommentClaimReader:
                 explicit=segment.explicit,
                 select=(select,),
             )
+
+    def _ends_with(self, segment: Segment, line: CommentLine, offset: int) -> bool:
+        """Whether a comment behind a statement says what that is and, at its end, the shape: `# unit vectors, (n, 3)`.
+
+        All names there are those of dims.
+        """
+        before = line.comment.text[: offset + segment.shapes[0].start].rstrip(" `")
+        is_end = not line.comment.own_line and not segment.tail.strip(" .`") and len(segment.shapes) == 1
+        are_known = bool(segment.names) and all(name in self.known | self.taught for name in segment.names)
+        of_value = not segment.hedged and _OF_INPUTS.search(before) is None
+        return is_end and are_known and of_value and before.endswith((",", ":", " -"))
 
     @staticmethod
     def _speaks_of_value(segment: Segment) -> bool:

@@ -151,7 +151,7 @@ def _segments(text: str, brackets: list[Bracket], known: Container[str], *, desc
         hedged = lead.hedged or (hedged and not _SENTENCE_END.search(text, end, bracket.start))
         lead = replace(lead, hedged=hedged)
         following = brackets[index + 1].start if index + 1 < len(brackets) else len(text)
-        item = _BracketItem(bracket, lead, text[bracket.end : following])
+        item = _BracketItem(bracket, lead, text[bracket.end : following], index + 1 < len(brackets))
         if current is None or not current.take(item):
             if current is not None:
                 result += current.close(known, described=described)
@@ -165,6 +165,7 @@ class _BracketItem:
     bracket: Bracket
     lead: Lead
     tail: str
+    followed: bool = False  # by another bracket, which the tail leads to
 
 
 class _Open:
@@ -210,12 +211,14 @@ class _Open:
         """The finished segment, if it states shapes."""
         if self.operation or self.broken or (self.spaced and (described or self.alternatives or self.arrow)):
             return []
-        tail = self.items[-1].tail
+        tail = _OR_NONE.sub("", self.items[-1].tail)
         article = self.lead.labels == ("a",) and not self.lead.colon and _goes_on(tail)
         brackets = [item.bracket for item in self.items]
         if len(brackets) == 1 and not brackets[0].dtype:
             brackets[0] = replace(brackets[0], dtype=_dtype_behind(tail))
-        marked = self.lead.marked or is_marked_behind(tail) or any(each.of_array for each in brackets)
+        is_of_next = self.items[-1].followed and _MARKS_NEXT.fullmatch(tail) is not None
+        marked_behind = is_marked_behind(tail) and not is_of_next
+        marked = self.lead.marked or marked_behind or any(each.of_array for each in brackets)
         segment = Segment(
             shapes=tuple(brackets),
             labels=() if article else self.lead.labels,
@@ -261,6 +264,11 @@ class _Open:
         ):
             segment = replace(segment, way=tuple(item.bracket for item in way))
         return [segment] if all(_is_shape(item, segment, known, described) for item in self.items) else []
+
+
+_OR_NONE = re.compile(r"^[\s`]*or[\s`]+None\b[\s`]*")
+# Between two brackets: `distance (vector, au) shape (3,)`.
+_MARKS_NEXT = re.compile(r"[\s,`]*(?:of|with)?\s*shapes?\s*[:=]?\s*`*", re.IGNORECASE)
 
 
 def _may_be_values(segment: Segment) -> bool:

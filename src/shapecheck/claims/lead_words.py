@@ -417,5 +417,5 @@ def is_hedge(text: str) -> bool:
 
 
 def is_marked_behind(text: str) -> bool:
-    """Whether the marker stands behind the bracket: `[B, T]-shaped`."""
-    return re.match(r"`*+[-\s]*+shaped?\b(?!\s+of\b)", text) is not None
+    """Whether the marker stands behind the bracket: `[B, T]-shaped`; not of "the (rows, columns) shape, as a tuple"."""
+    return re.match(r"`*+[-\s]*+shaped?\b(?!\s+of\b|,?\s+as\s+an?\s+(?:\w+\s+)?tuple\b)", text) is not None

@@ -135,6 +135,12 @@ def _object(lead: str, sentence: str) -> re.Match[str] | None:
 _BEFORE_LAST = re.compile(
     r"\w\S*\s+\S*\w[^\w\s]*\s*(?:[:,]\s*(?:an?\s+)?|,?\s+as\s+an?\s+|[,;:]\s*(?:of\s+|with\s+)?shape\s*[=:]?\s*)[`'\"]*$"
 )
+# "Build the design matrix of shape (n, d)", and not "Compute the norms of rows of shape (n, d)"
+_MADE_SO = re.compile(
+    r"\s*(?:build|create|construct|make|generate|assemble|compute|calculate|form|get|draw|sample)s?\s+"
+    r"(?:(?!of\b|for\b|from\b|in\b|with\b|over\b|by\b)[\w-]+\s+){1,4}(?:of|with)\s+shape\s*[:=]?\s*[`'\"]*",
+    re.IGNORECASE,
+)
 _BEHIND_LAST = re.compile(r"[`'\"]*(?P<noun>\s+(?:array|matrix|tensor|vector))?(?:,(?:\s[\w-]+){1,3})?[.\s]*")
 _SENTENCE_ENDS = re.compile(r"(?<=[^.]\.)\s|\n\s*\n")
 _LAST_NAME = re.compile(r"(\w+)[^\w]*$")
@@ -151,7 +157,7 @@ def shape_of_summary(text: str, names: Container[str], known: Container[str]) ->
     behind = _BEHIND_LAST.fullmatch(first, bracket.end)
     if (
         behind is None
-        or not _BEFORE_LAST.search(before)
+        or not (_BEFORE_LAST.search(before) or _MADE_SO.fullmatch(before))
         or OF_ANOTHER_OR_CHANGED.search(before)
         or SELDOM.search(before)
     ):

@@ -145,7 +145,7 @@ def _read_tree(source: SourceText, around: NotebookContext, neighbours: Neighbou
     taught = taught_dims(lines, source.comments, tables, known)
     if taught:
         lines, malformed = read_lines(source.comments, known | taught)
-    comments = CommentClaimReader(source, tables, sites, known, lines, annotations.new_group)
+    comments = CommentClaimReader(source, tables, sites, known, taught, lines, annotations.new_group)
     claims += comments.claims()
     docstrings = DocstringReader(source, tables, sites, known, taught, annotations.new_group)
     claims += docstrings.claims()

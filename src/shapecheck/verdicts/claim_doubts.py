@@ -23,7 +23,7 @@ from shapecheck.shapes import (
     rename_names,
 )
 from shapecheck.verdicts.call_bindings import CallReader
-from shapecheck.verdicts.claim_outcome import Mismatch, dtype_fits
+from shapecheck.verdicts.claim_outcome import Mismatch, dtype_fits, size_at_fault
 from shapecheck.verdicts.loop_turns import Turn
 from shapecheck.verdicts.second_values import begins_anew
 from shapecheck.verdicts.select_arrays import (
@@ -111,9 +111,19 @@ class ClaimDoubts:
             return f"its caller is given a {changed}, which the code may have taken over already"
         if mismatch.reason == "dim" and fresh and self._is_of_later_value(claim, fresh):
             return "the comments that bind its names stand below where its parameter is given another value"
+        if mismatch.reason == "dim" and size_at_fault(mismatch) == "1" and self._is_of_several_parameters(claim):
+            return "it tells of several arguments at once, of which one of a single element broadcasts"
         if mismatch.reason == "dim" and any(begins_anew(self.reader, self.claims, name, claim) for name in fresh):
             return "the comments that bind its names speak of other data, which may have other sizes"
         return ""
+
+    def _is_of_several_parameters(self, claim: Claim) -> bool:
+        """Whether one entry of a docstring says this of several parameters: "a, b: shape (n, 4)"."""
+        module = self.reader.module
+        if claim.notation != "docstring" or module.sites[claim.sites[0]].kind != "param":
+            return False
+        beside = (each for each in module.claims if each.span == claim.span and each.sites != claim.sites)
+        return any(module.sites[each.sites[0]].kind == "param" for each in beside)
 
     def _changed_by_caller(self, claim: Claim, observation: Observation, mismatch: Mismatch, turn: Turn | None) -> str:
         """The parameter of the caller by which an attribute or setting is to be changed, if all else fits; or "".
