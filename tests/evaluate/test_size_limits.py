@@ -44,6 +44,48 @@ def dynamic(x: Float[Array, "t 8"]) -> Float[Array, "t 8"]:
 def other_axis(x: Float[Array, "t d"]) -> Float[Array, "t d"]: ~unreached
     return x + TABLE[: x.shape[1], : x.shape[0]]  # ~SC301
 """,
+    # A check says itself what it refuses: by the number, by the model's integer, or by the one size that it takes.
+    "refused.py": """
+def asserted(dirs: Float[Array, "rows n"], x: Float[Array, "n"]) -> Float[Array, "rows"]:
+    count = x.shape[-1]
+    assert count <= 16
+    y = dirs @ x  # (n,)  ~SC201
+    return y
+
+def with_words(x: Float[Array, "n d"]) -> Float[Array, "d n"]: ~SC203
+    n = x.shape[0]
+    assert n < 17, "too many"
+    return x
+
+def raised(x: Float[Array, "n d"]) -> Float[Array, "d n"]: ~SC203
+    if x.shape[0] > 16:
+        raise ValueError("too many")
+    return x
+
+def of_space(x: Float[Array, "n d"]) -> Float[Array, "d n"]: ~SC203
+    if x.shape[1] != 3:
+        raise ValueError("no points in space")
+    return x
+
+class Table(eqx.Module):
+    rows: Array
+    most: int
+
+    def __init__(self, d: int, most: int = 16, *, key):
+        self.rows = jax.random.normal(key, (most, d))
+        self.most = most
+
+    def __call__(self, x: Float[Array, "t d"]) -> Float[Array, "t d"]:
+        if x.shape[0] > self.most:
+            raise ValueError("too long")
+        y = x + self.rows[: x.shape[0]]  # (d, t)  ~SC201
+        return y
+
+def never(x: Float[Array, "n d"]) -> Float[Array, "d n"]: ~unreached
+    if x.shape[0] > x.shape[0] - 1:
+        raise ValueError("no") ~SC302
+    return x
+""",
     # Where nothing has symbols, smaller sizes are tried.
     "given.py": """
 @dataclasses.dataclass(frozen=True)

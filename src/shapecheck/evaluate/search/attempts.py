@@ -16,7 +16,7 @@ from shapecheck.evaluate.inputs.trials.failure_reasons import explain, trace_of
 from shapecheck.evaluate.inputs.trials.later_variables import LaterArgument, make_more
 from shapecheck.evaluate.inputs.trials.multiples import Multiples, with_multiples
 from shapecheck.evaluate.inputs.trials.size_assignment import SMALLEST, UnknownSizeError
-from shapecheck.evaluate.inputs.trials.size_limits import Limits, possible_limits, with_limits
+from shapecheck.evaluate.inputs.trials.size_limits import Limits, possible_limits, refused_limits, with_limits
 from shapecheck.evaluate.inputs.trials.trial import BoundCall, CallSpec, Trial, TrialOutcome
 from shapecheck.evaluate.limits import Stopwatch, TimeLimitError
 from shapecheck.evaluate.own_errors import is_own, message_of
@@ -138,11 +138,17 @@ class Attempts:
         return self._multiples != before
 
     def _is_limited(self, outcome: TrialOutcome) -> bool:
-        """Whether the attempt failed since a symbol may be larger than a number, which is its limit from now on."""
-        if outcome.failure is None or outcome.bound_call is None or outcome.trial.mode != "symbolic":
+        """Whether the attempt failed since a symbol may be larger than a number, which is its limit from now on.
+
+        Or since a check of the user's refused a size that is larger.
+        """
+        if outcome.failure is None or outcome.bound_call is None:
             return False
-        before = self._limits
-        self._limits = with_limits(self._message, outcome.bound_call.chosen, SMALLEST, before)
+        before, chosen = self._limits, outcome.bound_call.chosen
+        if outcome.trial.mode == "symbolic":
+            self._limits = with_limits(self._message, chosen, SMALLEST, before)
+        elif outcome.failure.kind == "other" and not outcome.trial.substitution.ties:
+            self._limits = refused_limits(outcome.failure.message, chosen, SMALLEST, before)
         return self._limits != before
 
     def _below_a_limit(self, outcome: TrialOutcome) -> TrialOutcome | None:
