@@ -16,6 +16,9 @@ def _certainty(module):
         # nothing speaks for it
         ("y = f(x)  # (b, t)", "tentative"),
         ("y = f(x)  # (3, 4)", "loose"),
+        ("y = f(x)  # True means y has shape (1,)", "loose"),
+        ("y = f(x)  # shape (b,) uniform or one for each object", "loose"),
+        ("# Couplings: shape (1,) uniform or per-object arrays --\n#   y (b, t).\ny = f(x)", "loose"),
         (
             'def g(x):\n    """x: shape (rows, 3)"""\n    y = f(x)  # the normal vectors of all faces, (rows, 2)',
             "loose",

@@ -69,7 +69,6 @@ NO_SHAPES = [
     "x: the namedtuple (T, Z)",
     "x: size as a tuple (height, width)",
     "x: (T, N, 3) array or list",
-    "x: (T, N, 3) points or (N, 3) alone",
     "x: (T, N, 3) points or x0.shape",
     "x [str]: what to make",
     "x [default 3]: how many",
@@ -95,6 +94,11 @@ def test_a_bracket_where_shapes_stand_is_one(line: str, expected: str, described
 def test_other_brackets_are_none(line: str, described: Describe) -> None:
     source = f'def f(x, image_size, strides):\n    r"""Do it.\n\n    Args:\n        {line}\n    """\n'
     assert described(source) == []
+
+
+def test_either_of_two_shapes_may_have_a_word_behind_it(described: Describe) -> None:
+    source = 'def f(x):\n    """Do it.\n\n    Args:\n        x: (T, N, 3) points or (N, 3) alone\n    """\n'
+    assert described(source) == ["[T N 3]: param x", "[N 3]: param x"]
 
 
 def test_what_has_another_type_is_no_array(described: Describe) -> None:
@@ -215,6 +219,7 @@ PASSING = {
     "the result": ("Returns the [n, d] array of them.", "", ["[n d]: return"]),
     "several results": ("Returns the rows (n, d) and their sums (n,).", "", []),
     "a property": ("The mean, of shape ``(d,)``.", "@property", ["[d]: return"]),
+    "a property that is the tuple itself": ("The (b, d) shape, as a plain tuple.", "@property", []),
     "no property": ("The mean, of shape ``(d,)``.", "@jit", []),
 }
 

@@ -220,7 +220,9 @@ def _read_line(block: Sequence[Comment], index: int, known: Container[str]) -> C
     before = block[index - 1].text.lstrip("#! ") if index else ""
     continued = bool(before) and not _SENTENCE_ENDS.search(before)
     is_of_another = bool(stated) and _OF_WHAT.search(before) is not None and not stated[0].segment.labels
-    if continued and stated and (is_of_another or is_of_cases(_sentence_before(block, index))):
+    if continued and stated and any(each.hedged for each in read_comment(before, known)):
+        stated = tuple(replace(each, segment=replace(each.segment, hedged=True)) for each in stated)
+    elif continued and stated and (is_of_another or is_of_cases(_sentence_before(block, index))):
         first = replace(stated[0], segment=replace(stated[0].segment, hedged=True))
         stated = (first, *stated[1:])
     elif continued and stated and not stated[0].segment.labels and _LINKED.search(before):

@@ -82,6 +82,9 @@ _LAST_IS_SHAPE = re.compile(
     r".*\w(?<!\b[A-Z][a-z])(?<!\b[A-Z][a-z]{2})(?<![A-Z][a-z]s)\.\s+(?=(?:[Ss]hape:?\s*)?`*[(\[][^.]*[)\]]`*(?:,(?:\s[\w-]+){1,3})?[.\s]*\Z)",
     re.DOTALL,
 )
+_IS_TUPLE_ITSELF = re.compile(
+    r"[)\]]`*\s+shape,?\s+as\s+an?\s+(?:\w+\s+)?tuple\b"
+)  # "the (rows, columns) shape, as a tuple"
 _BEGINS_WITH_SHAPE = re.compile(r"\s*(?=`*[(\[])")
 _RESULT_IS = re.compile(
     r"(?:^|[.;]\s+)\s*[Tt]he\s+(?:results?|outputs?|return(?:ed)?\s+values?|answer)\s+(?:is|are|has|have)\s+"
@@ -247,6 +250,8 @@ class DocstringReader:
         if _IN_CASE.match(text.text[sentence_at(text.text, begin)[0] : begin]):
             return  # "When all lists are empty, returns shape (n, 0)"
         first = _SENTENCE_END.split(text.text[begin:], maxsplit=1)[0]
+        if _IS_TUPLE_ITSELF.search(first):
+            return
         place = SiteKey(kind="return", scope=scope)
         count = result_count(node)
         if count == 0 and (scalar := _IS_SCALAR.fullmatch(first)) is not None:

@@ -41,8 +41,11 @@ _ARTICLES = frozenset({"a", "an", "the", "of"})
 _HEDGES = SELDOM_WORDS | words(
     "if when unless where whenever optional optionally maybe possibly either otherwise say may might can could e.g eg"
 )
+_IS_SOME_KIND = re.compile(r"(?:(?:for|if|when) )?[a-z-]+(?: [a-z]+)? or").fullmatch
+_OR_ANOTHER = re.compile(r"[a-z-]+ or [a-z]")  # `(1,) uniform or per-object arrays`
 _HEDGING = re.compile(
-    r"\b(?:for (?:example|instance)|in (?:general|most cases)|(?:in|for|handles?) the (?:\w+ )?case|by default"
+    r"\b(?:(?:true|false|none) means|for (?:example|instance)|in (?:general|most cases)"
+    r"|(?:in|for|handles?) the (?:\w+ )?case|by default"
     r"|at (?:most|least)|we(?: ll| will|(?: are| re) going to))\b"  # what is announced comes later
 )
 # What is said of some cases only, on a line before as well.
@@ -326,8 +329,8 @@ class _LeadReader:
         signs = [token.lower() for token in self.tokens]
         if signs in ([","], [";"], ["and"], ["&"], [",", "and"]):
             return ","
-        if signs in (["or"], ["/"], ["|"], [",", "or"]):
-            return "or"
+        if signs in (["or"], ["/"], ["|"], [",", "or"]) or (signs[-1] == "or" and _IS_SOME_KIND(" ".join(signs))):
+            return "or"  # also of `(1,) uniform or (n,)`
         if signs in (["="], ["=="]):
             return "="
         if "".join(signs) in _BETWEEN_OPERANDS:
@@ -390,6 +393,8 @@ def is_conditional(text: str) -> bool:
     match = _FIRST_WORD.match(text)
     if _SAYS_WHAT_IS.match(text):
         return False
+    if _OR_ANOTHER.match(text):
+        return True
     return match is not None and (match.group(1) in _HEDGES | {"or", "e"} or _HEDGING.match(text) is not None)
 
 

@@ -148,8 +148,8 @@ def _is_one_by_chance(module: Module, each: EvaluationView, mismatch: Mismatch) 
     named = {n for claim in module.claims if claim.scope == scope for n in parse_spec(claim.spec).names()}
     ties = (a for a in each.assumptions if a.kind == "tie" and a.provenance in ("alias", "invented"))
     is_tied = any(a.subject not in named for a in ties)
-    is_of_sizes = each.evaluation.mode == "sized" and each.evaluation.origin in ("function", "model")
-    return mismatch.reason == "dim" and size_at_fault(mismatch) == "1" and is_tied and is_of_sizes
+    is_made = each.evaluation.origin in ("function", "model")
+    return mismatch.reason == "dim" and size_at_fault(mismatch) == "1" and is_tied and is_made
 
 
 def _has_made_length(spec: Spec, shown: ShownFailures) -> bool:

@@ -11,6 +11,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from shapecheck.evaluate.inputs.trials.multiples import flattened_axis
@@ -40,9 +41,15 @@ from shapecheck.evaluate.search.suggest_ties import (
     written_ties,
 )
 from shapecheck.evaluate.search.tie_explanations import TieExplanations
-from shapecheck.evaluate.search.unfit_sizes import fails_elsewhere, unfit_axes
+from shapecheck.evaluate.search.unfit_sizes import fails_elsewhere, lies_with_sizes, unfit_axes
 from shapecheck.model import Assumption, FunctionKey
 from shapecheck.shapes.expressions import divisors
+
+
+def _has_rank_for(other: TrialOutcome, outcome: TrialOutcome) -> bool:
+    """Whether a run has as many axes as the code takes, where `other` has not: sizes that do not fit can be tied."""
+    is_there = outcome.place == other.place and outcome.depth == other.depth
+    return is_there and outcome.trial.rank != other.trial.rank and lies_with_sizes(outcome)
 
 
 def loosen(found: TrialOutcome, attempt: Callable[[Trial], TrialOutcome]) -> TrialOutcome:
@@ -165,6 +172,8 @@ class SizeSearch:
                 if not outcome.has_free_names() or self._attempts.is_exhausted():
                     break
         deepest = max(failed, key=lambda each: (each.depth, each.trial.rank == ranks[0], -unfit_axes(each)))
+        if not self._call_spec.open_ranks and not lies_with_sizes(deepest):
+            deepest = next(filter(partial(_has_rank_for, deepest), failed), deepest)
         if not deepest.has_free_names():
             # Which integers inside of an argument are equal is for its class to say; arrays follow what they meet.
             is_met = meets_inner_array(deepest) or meets_written_size(deepest, self._call_spec.signature)

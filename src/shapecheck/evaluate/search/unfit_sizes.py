@@ -16,6 +16,7 @@ _WORD = re.compile(r"\d+\*[^\W\d]\w*|[^\W\d]\w*|(?<![/.])\d+")
 _ELEMENTS = re.compile(r"\(size (\d+)\)")
 _NUMBER = re.compile(r"\d+")
 _SHAPE = re.compile(r"(?:\(|(?<=\w)\[)(\d[\d, ]*)[)\]]")
+_OF_RANKS = re.compile(r"\bnumbers? of dimensions|\bndims?\b|\branks?\b", re.IGNORECASE)
 _CONTRACTS = re.compile(r"contracting dimensions|Size of label|core dimension")
 # Of a convolution's input and of its kernel, and of what NumPy's signatures name: `(m,m),(m)->(m)`.
 # And of what a scan goes along.
@@ -70,6 +71,12 @@ def unfit_pairs(outcome: TrialOutcome) -> list[tuple[str, ...]]:
         return [(str(math.prod(before)), str(math.prod(after)))]
     counts = _ELEMENTS.findall(message)
     return [tuple(counts)] if len(counts) > 1 else []
+
+
+def lies_with_sizes(outcome: TrialOutcome) -> bool:
+    """Whether what does not fit are sizes, and not how many axes there are."""
+    message = outcome.failure.message if outcome.failure is not None else ""
+    return bool(unfit_pairs(outcome)) and _OF_RANKS.search(message) is None
 
 
 def unfit_axes(outcome: TrialOutcome) -> int:

@@ -25,6 +25,22 @@ def wrong(field: Float[Array, "ndim *space"]) -> Float[Array, "*space"]: ~SC203
 def features(field: Float[Array, "dim *space"]) -> Float[Array, "*space"]:
     return sum(jnp.roll(field[i], 1, axis=i) for i in range(field.shape[0]))  ~SC301
 """,
+    # as many axes as the kernel has that was made up, and then the channels of the layer
+    "kernels.py": """
+class Conv(eqx.Module):
+    weight: Array
+    kernel_shape: tuple[int, ...]
+
+    def __init__(self, n_in: int, n_out: int, kernel_shape: tuple[int, ...], *, key):
+        self.weight = jax.random.normal(key, (*kernel_shape, n_in, n_out))
+        self.kernel_shape = kernel_shape
+
+    def __call__(self, x: Float[Array, "b ... i"]) -> Float[Array, "b ... o"]:
+        n = len(self.kernel_shape)
+        last = (0, n + 1, *range(1, n + 1))
+        numbers = jax.lax.ConvDimensionNumbers(last, (n + 1, n, *range(n)), last)
+        return jax.lax.conv_general_dilated(x, self.weight, (1,) * n, "SAME", dimension_numbers=numbers)
+""",
     # fields of a record may have axes in front; who takes one record beside a plain array means none
     "records.py": """
 class Chain(eqx.Module):

@@ -77,6 +77,7 @@ _BY_CHANCE = (
 _HOW_TYPES_DIFFER = re.compile(r"so the \w+ do not match\b")  # of the branches of a condition
 _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*(?![\w(.\[])")
 _COMPARED = 2  # numbers
+_COMPARISON = re.compile(r"[\w.\[\]-]+ ?(?:[<>]=?|[=!]=) ?[\w.\[\]-]+")
 _ATTRIBUTE = re.compile(r"(?<![\w.])(([^\W\d]\w*)\.([^\W\d]\w*))(?![\w(.\[])")
 _AXIS = re.compile(r"(([^\W\d]\w*)\.shape\[(-?\d)\])")
 _DIGIT = re.compile(r"(?<![\w.\[-])\d{1,4}(?![\w.\]])")  # a number that is no place of an axis
@@ -140,6 +141,8 @@ def _sizes_refused(frame: FrameType, line: int, message: str) -> str:
     ` (where count = 76)`, as `size_limits` reads them.
     """
     condition, is_raised = _condition(frame.f_code.co_filename, line)
+    if not _COMPARISON.fullmatch(condition):  # of a division the rest is what matters
+        return ""
     found: dict[str, object] = {name: frame.f_locals.get(name) for name in _NAME.findall(condition)}
     for text, name, attribute in _ATTRIBUTE.findall(condition):
         found[text] = read_attribute(frame.f_locals.get(name), attribute)
