@@ -45,6 +45,18 @@ def placed(x: Float[Array, "b d"]) -> Float[Array, "b"]:
     y = jax.lax.with_sharding_constraint(x, NamedSharding(created, P("data", None)))  # (b, d)
     return y.sum(-1)
 """,
+    # Flax asks for a mesh where it is to put variables on devices
+    "annotated.py": """
+from flax import nnx
+
+class Layer(nnx.Module):
+    def __init__(self, d: int, *, rngs: nnx.Rngs):
+        make = nnx.with_partitioning(nnx.initializers.xavier_uniform(), (None, "model"))
+        self.linear = nnx.Linear(d, 4 * d, kernel_init=make, rngs=rngs)
+
+    def __call__(self, x: Float[Array, "b d"]) -> Float[Array, "b d"]:  ~SC203
+        return self.linear(x)
+""",
     "in_functions.py": """
 def placed(x: Float[Array, "b d"]) -> Float[Array, "d"]:  ~SC203
     mesh = Mesh(np.array(jax.devices()).reshape(4, 2), ("data", "model"))

@@ -65,6 +65,9 @@ class Framework:
     """Functions of it that call their first argument, or pass it on to what does."""
     variables: tuple[str, ...] = ()
     """What the names of environment variables begin with that are settings of it. A literal: see `framework_facts`."""
+    device_settings: tuple[str, ...] = ()
+    """Variables of the environment, `NAME=value`, with which it puts no array on devices, whatever mesh is annotated:
+    an evaluation has none. A literal, as `variables`."""
     distributions: tuple[str, ...] = ()
     """What it is installed as, as its `.dist-info` begins, if that is not the package's name: `dm_haiku`; a literal."""
     without_effects: tuple[str, ...] = ()

@@ -10,6 +10,7 @@ from collections.abc import Callable, Container, Mapping
 from pathlib import Path
 from typing import IO, Any, Protocol
 
+from shapecheck.evaluate.framework_protocol import framework_facts
 from shapecheck.evaluate.leftover_processes import end_leftovers, marked_environment, new_mark
 
 DEVICES = 8
@@ -82,7 +83,9 @@ def kill_group(process: Process) -> None:
 def environment(mark: str, variables: Mapping[str, str] | None = None, without: Container[str] = ()) -> dict[str, str]:
     """The user's environment, with JAX on a CPU of several devices, and runtime checks off."""
     base = {**{name: value for name, value in os.environ.items() if name not in without}, **(variables or {})}
+    settings = (each.partition("=") for each in sorted(framework_facts("device_settings")))
     return {
+        **{name: value for name, _, value in settings},
         **base,
         **marked_environment(mark),
         "JAX_PLATFORMS": "cpu",

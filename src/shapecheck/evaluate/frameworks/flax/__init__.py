@@ -12,6 +12,8 @@ class FlaxFramework(StagedFramework):
 
     compiles = True
     variables = ("FLAX_",)
+    # https://flax.readthedocs.io/en/latest/flip/4844-var-eager-sharding.html: since 0.12 nnx asks for a mesh else
+    device_settings = ("FLAX_ALWAYS_SHARD_VARIABLE=0",)
     without_effects = ("flax", "flax.linen.Module", "flax.nnx.Module", "flax.struct.PyTreeNode")
     weight_layout = "in out"
 
