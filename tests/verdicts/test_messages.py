@@ -108,6 +108,40 @@ def first(x: Float[Array, "n d"]) -> Float[Array, "n d"]:
         x = norm(x, x[:, 0])
     return norm(x, x[:, 0])
 """,
+    "handed.py": """
+def update(mean, measured, weight):
+    \"\"\"Update.
+
+    Args:
+        mean: shape (states,)
+        measured: shape (measures,)
+        weight: shape (measures, states)
+    \"\"\"
+    return mean + weight.T @ (measured - weight @ mean)
+
+
+def step(mean, measured, weight):
+    \"\"\"One step.
+
+    Args:
+        mean: shape (states,)
+        measured: shape (states,)
+        weight: shape (measures, states)
+    \"\"\"
+    return update(mean, measured, weight)
+""",
+    "twice.py": """
+from jaxtyping import Array, Float
+
+
+def trace(x: Float[Array, "n n"]) -> Float[Array, "1"]:
+    \"\"\"The trace.
+
+    Returns:
+        Float[Array, "1"]: The trace.
+    \"\"\"
+    return x.trace()
+""",
     "multiple.py": """
 import jax.numpy as jnp
 
@@ -275,6 +309,20 @@ def test_a_wrong_argument_is_one_finding_that_names_its_caller(findings) -> None
     assert finding["message"] == 'annotation says Float[Array, "d"], but argument centre is (n,)'
     assert 'd from x: Float[Array, "n d"] (calls.py:4)' in block(text, "calls.py:4")
     assert "called from first (calls.py:10)" in block(text, "calls.py:4")
+
+
+def test_what_a_caller_says_otherwise_of_an_argument_is_told(findings) -> None:
+    found, text = findings
+    (finding,) = found["handed.py"]
+    assert (finding["code"], finding["line"]) == ("SC207", 7)
+    assert "step (line 17) says (states,) of measured, and line 6 says (measures,)" in block(text, "handed.py:7")
+
+
+def test_a_docstring_that_repeats_a_false_annotation_is_no_finding_of_its_own(findings) -> None:
+    found, text = findings
+    (finding,) = found["twice.py"]
+    assert (finding["code"], finding["line"]) == ("SC203", 4)
+    assert "the docstring says the same on line 8" in block(text, "twice.py:4")
 
 
 def test_a_name_that_only_comments_know_points_to_the_comment_that_bound_it(findings) -> None:

@@ -35,6 +35,7 @@ _LONG_NAME = re.compile(r"(?<![\w.])[a-z][a-z0-9]*_\w+")  # no word of a sentenc
 _VARIABLE_HEADING = re.compile(r"#+\s*+`?[a-z_]\w*+`?\s*+:")
 _WHAT_TAKES_IT = re.compile(r"\b(?:because|since|as)\s.*\b(?:expects?|needs?|wants?|takes?|requires?)\b", re.IGNORECASE)
 _OF_EXPRESSION = re.compile(r"\([^()]*\w\s*[-+*/@]\s*\w[^()]*\)\s*:\s*$")
+# "what f expects, (n, d)", behind a call of it
 _OF_INPUTS = re.compile(
     r"\b(?:inputs?|args?|arguments?|expect\w*|takes?|accepts?|needs?|before|was|old)\b", re.IGNORECASE
 )

@@ -82,9 +82,8 @@ _LAST_IS_SHAPE = re.compile(
     r".*\w(?<!\b[A-Z][a-z])(?<!\b[A-Z][a-z]{2})(?<![A-Z][a-z]s)\.\s+(?=(?:[Ss]hape:?\s*)?`*[(\[][^.]*[)\]]`*(?:,(?:\s[\w-]+){1,3})?[.\s]*\Z)",
     re.DOTALL,
 )
-_IS_TUPLE_ITSELF = re.compile(
-    r"[)\]]`*\s+shape,?\s+as\s+an?\s+(?:\w+\s+)?tuple\b"
-)  # "the (rows, columns) shape, as a tuple"
+# "The (rows, columns) shape, as a tuple"
+_IS_TUPLE_ITSELF = re.compile(r"[)\]]`*\s+shape,?\s+as\s+an?\s+(?:\w+\s+)?tuple\b")
 _BEGINS_WITH_SHAPE = re.compile(r"\s*(?=`*[(\[])")
 _RESULT_IS = re.compile(
     r"(?:^|[.;]\s+)\s*[Tt]he\s+(?:results?|outputs?|return(?:ed)?\s+values?|answer)\s+(?:is|are|has|have)\s+"

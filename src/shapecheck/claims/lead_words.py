@@ -42,7 +42,8 @@ _HEDGES = SELDOM_WORDS | words(
     "if when unless where whenever optional optionally maybe possibly either otherwise say may might can could e.g eg"
 )
 _IS_SOME_KIND = re.compile(r"(?:(?:for|if|when) )?[a-z-]+(?: [a-z]+)? or").fullmatch
-_OR_ANOTHER = re.compile(r"[a-z-]+ or [a-z]")  # `(1,) uniform or per-object arrays`
+# `(1,) uniform or per-object arrays`
+_OR_ANOTHER = re.compile(r"[a-z]+ or (?:per-\w+|one\b|several\b|varying\b|an? array\b|non-\w+)")
 _HEDGING = re.compile(
     r"\b(?:(?:true|false|none) means|for (?:example|instance)|in (?:general|most cases)"
     r"|(?:in|for|handles?) the (?:\w+ )?case|by default"

@@ -12,7 +12,7 @@ import jax
 
 from shapecheck.evaluate.inputs.synthesis.real_values import TooExpensiveError
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
-from shapecheck.evaluate.inputs.trials.failure_reasons import explain, trace_of
+from shapecheck.evaluate.inputs.trials.failure_reasons import explain, refusal_of, trace_of
 from shapecheck.evaluate.inputs.trials.later_variables import LaterArgument, make_more
 from shapecheck.evaluate.inputs.trials.multiples import Multiples, with_multiples
 from shapecheck.evaluate.inputs.trials.size_assignment import SMALLEST, UnknownSizeError
@@ -147,8 +147,8 @@ class Attempts:
         before, chosen = self._limits, outcome.bound_call.chosen
         if outcome.trial.mode == "symbolic":
             self._limits = with_limits(self._message, chosen, SMALLEST, before)
-        elif outcome.failure.kind == "other" and not outcome.trial.substitution.ties:
-            self._limits = refused_limits(outcome.failure.message, chosen, SMALLEST, before)
+        elif outcome.refused is not None and not outcome.trial.substitution.ties:
+            self._limits = refused_limits(outcome.refused, chosen, SMALLEST, before)
         return self._limits != before
 
     def _below_a_limit(self, outcome: TrialOutcome) -> TrialOutcome | None:
@@ -233,6 +233,7 @@ class Attempts:
                 trace,
                 lacks_package=lacks,
                 takes_long=isinstance(error, TooExpensiveError),
+                refused=refusal_of(error, self.recorder),
             )
         bound_call = bound_call.with_later()
         return TrialOutcome(trial, self.recorder.finish(), bound_call, None, self.recorder.watch.finish())

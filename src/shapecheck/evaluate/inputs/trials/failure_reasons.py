@@ -16,10 +16,11 @@ import jax
 import numpy as np
 
 from shapecheck.evaluate.framework_protocol import loaded_frameworks, packages
+from shapecheck.evaluate.inputs.trials.refused_sizes import Refusal, read_refusal
 from shapecheck.evaluate.jax_internals import VALUE_WORDS, is_machinery, public_name
 from shapecheck.evaluate.own_errors import Trace, frames_of, message_of, tracebacks_of
 from shapecheck.evaluate.parse_python import parse_python
-from shapecheck.evaluate.probes.attribute_access import own_names, read_attribute
+from shapecheck.evaluate.probes.attribute_access import own_names
 from shapecheck.evaluate.probes.describe_value import describe, is_array
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.stand_ins import named_stand_in
@@ -75,14 +76,6 @@ _BY_CHANCE = (
     (re.compile(rf"(?<![\w/]){_TEMPORARY}[a-z0-9_]{{8}}\b"), "<temporary folder>"),
 )
 _HOW_TYPES_DIFFER = re.compile(r"so the \w+ do not match\b")  # of the branches of a condition
-_NAME = re.compile(r"(?<![\w.])[^\W\d]\w*(?![\w(.\[])")
-_COMPARED = 2  # numbers
-_COMPARISON = re.compile(r"[\w.\[\]-]+ ?(?:[<>]=?|[=!]=) ?[\w.\[\]-]+")
-_ATTRIBUTE = re.compile(r"(?<![\w.])(([^\W\d]\w*)\.([^\W\d]\w*))(?![\w(.\[])")
-_AXIS = re.compile(r"(([^\W\d]\w*)\.shape\[(-?\d)\])")
-_DIGIT = re.compile(r"(?<![\w.\[-])\d{1,4}(?![\w.\]])")  # a number that is no place of an axis
-_IF = re.compile(r"\s*(?:el)?if\s+(?P<condition>.*):\s*(?:#.*)?$")
-_FAR = 8  # lines above what is raised
 _ANNOUNCED = 6  # lines that one which ends with a colon may announce
 _VALUE_TYPES = frozenset({"InconclusiveDimensionOperation", "UnexpectedDimVar", "NonConcreteBooleanIndexError"})
 
@@ -98,7 +91,8 @@ def explain(error: BaseException, recorder: Recorder) -> Failure:
     if isinstance(error, AssertionError) and frames and message == "AssertionError":
         message = _assertion(*frames[-1])
     if kind == "other" and users and users[-1] == frames[-1]:
-        message += _sizes_refused(*users[-1], message)
+        refused = read_refusal(*users[-1])
+        message += refused.behind(message) if refused is not None else ""
     if absent := named_stand_in(message):
         kind, message = "other", f"it needs {absent}, of a package that is not there"
     if isinstance(error, SystemExit):
@@ -122,6 +116,13 @@ def explain(error: BaseException, recorder: Recorder) -> Failure:
     )
 
 
+def refusal_of(error: BaseException, recorder: Recorder) -> Refusal | None:
+    """The comparison of sizes for which the user's own code raised an error, if that is why."""
+    frames = frames_of(error)
+    is_users = bool(frames) and frames[-1][0].f_code.co_filename in recorder.paths
+    return read_refusal(*frames[-1]) if is_users and _kind(error, frames, recorder.paths) == "other" else None
+
+
 def trace_of(error: BaseException, recorder: Recorder) -> Trace:
     """Where in the user's code an error came through, outermost first."""
     steps = (each for each in tracebacks_of(error) if each.tb_frame.f_code.co_filename in recorder.paths)
@@ -132,44 +133,6 @@ def _assertion(frame: FrameType, line: int) -> str:
     """What a bare `assert` says: its own text."""
     text = linecache.getline(frame.f_code.co_filename, line).strip()
     return f"AssertionError: {text}" if text.startswith("assert ") else "AssertionError"
-
-
-def _sizes_refused(frame: FrameType, line: int, message: str) -> str:
-    """What a check of the user's refused, in numbers: ` (count > 16, where count = 76)` of the `if` above a `raise`.
-
-    Of an `assert` that has words of its own ` (not count <= 16, where count = 76)`, and of one that the message cites
-    ` (where count = 76)`, as `size_limits` reads them.
-    """
-    condition, is_raised = _condition(frame.f_code.co_filename, line)
-    if not _COMPARISON.fullmatch(condition):  # of a division the rest is what matters
-        return ""
-    found: dict[str, object] = {name: frame.f_locals.get(name) for name in _NAME.findall(condition)}
-    for text, name, attribute in _ATTRIBUTE.findall(condition):
-        found[text] = read_attribute(frame.f_locals.get(name), attribute)
-    for text, name, axis in _AXIS.findall(condition):
-        shape = read_attribute(frame.f_locals.get(name), "shape")
-        found[text] = shape[int(axis)] if type(shape) is tuple and -len(shape) <= int(axis) < len(shape) else None
-    sizes = [f"{text} = {size}" for text, size in found.items() if type(size) is int and size > 1]
-    if len(sizes) + (_DIGIT.search(condition) is not None) < _COMPARED:
-        return ""
-    cited = "" if message.endswith(condition) else f"{condition}, " if is_raised else f"not {condition}, "
-    return f" ({cited}where {', '.join(sizes)})"
-
-
-def _condition(file: str, line: int) -> tuple[str, bool]:
-    """The condition of an `assert`, or of the `if` above what is raised; and whether it is the second."""
-    text = linecache.getline(file, line)
-    if text.lstrip().startswith("assert "):
-        return text.partition("assert ")[2].partition(", ")[0].strip(), False
-    if not text.lstrip().startswith("raise"):
-        return "", False
-    indented = len(text) - len(text.lstrip())
-    for above in range(line - 1, max(line - _FAR, 0), -1):
-        before = linecache.getline(file, above)
-        if before.strip() and len(before) - len(before.lstrip()) < indented:
-            found = _IF.match(before)
-            return (found["condition"] if found is not None else ""), True
-    return "", False
 
 
 def kind_of(error: BaseException) -> str:

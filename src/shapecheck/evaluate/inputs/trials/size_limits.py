@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from shapecheck.evaluate.inputs.trials.refused_sizes import Refusal
+
 Limits = tuple[tuple[str, int], ...]
 """Free names, and the largest size of each."""
 
@@ -28,32 +30,15 @@ def with_limits(message: str, chosen: Sequence[tuple[str, str]], least: int, bef
     return tuple(sorted(limits.items()))
 
 
-# What a check of the user's refused, as `failure_reasons` tells it: `assert n <= 16 (where n = 76)`,
-# `too many (not n <= 16, where n = 76)`, `too many (n > 16, where n = 76)`.
-_REFUSED = re.compile(
-    r"(?:(?P<held>(?<=assert )[^()]+ \(|\(not .+, )|\((?P<raised>.+), )where (?P<sizes>[^()]+(?:\[-?\d\])?[^()]*)\)$"
-)
-_COMPARISON = re.compile(r"(?P<left>[\w.\[\]-]+) ?(?P<how><=?|>=?) ?(?P<right>[\w.\[\]-]+)")
-
-
-def refused_limits(message: str, chosen: Sequence[tuple[str, str]], least: int, before: Limits) -> Limits:
-    """The limits with which a check of the user's would let sizes pass that it refused, with those of `before`."""
-    found = _REFUSED.search(message)
-    condition = (found["held"] or found["raised"]).removeprefix("(not ").strip(" (,") if found is not None else ""
-    compared = _COMPARISON.fullmatch(condition)
-    if found is None or compared is None:
+def refused_limits(refused: Refusal, chosen: Sequence[tuple[str, str]], least: int, before: Limits) -> Limits:
+    """The limits with which a check of the user's lets sizes pass that it refused, with those of `before`."""
+    found, limits = refused.most(), dict(before)
+    if found is None or found[1] <= least:
         return before
-    sizes = dict(pair.split(" = ") for pair in found["sizes"].split(", "))
-    left, right = (sizes.get(side, side) for side in compared.group("left", "right"))
-    if not (left.isdigit() and right.isdigit()):
-        return before
-    size, limit = max(int(left), int(right)), min(int(left), int(right))
-    is_strict = "=" not in compared["how"] if found["held"] else "=" in compared["how"]
-    is_upper = (int(left) > int(right)) == (compared["how"].startswith("<") == bool(found["held"]))
-    limits = dict(before)
-    for name in (name for name, text in chosen if text == str(size) and is_upper):
-        limits[name] = min(limits.get(name, limit), limit - is_strict)
-    return tuple(sorted((name, most) for name, most in limits.items() if most > least or name in dict(before)))
+    size, most = found
+    for name in (name for name, text in chosen if text == str(size)):
+        limits[name] = min(limits.get(name, most), most)
+    return tuple(sorted(limits.items()))
 
 
 def possible_limits(
