@@ -16,7 +16,7 @@ import jax
 import numpy as np
 
 from shapecheck.evaluate.framework_protocol import loaded_frameworks, packages
-from shapecheck.evaluate.inputs.trials.refused_sizes import Refusal, read_refusal
+from shapecheck.evaluate.inputs.trials.refused_sizes import RefusedComparison, read_refusal
 from shapecheck.evaluate.jax_internals import VALUE_WORDS, is_machinery, public_name
 from shapecheck.evaluate.own_errors import Trace, frames_of, message_of, tracebacks_of
 from shapecheck.evaluate.parse_python import parse_python
@@ -116,7 +116,7 @@ def explain(error: BaseException, recorder: Recorder) -> Failure:
     )
 
 
-def refusal_of(error: BaseException, recorder: Recorder) -> Refusal | None:
+def refusal_of(error: BaseException, recorder: Recorder) -> RefusedComparison | None:
     """The comparison of sizes for which the user's own code raised an error, if that is why."""
     frames = frames_of(error)
     is_users = bool(frames) and frames[-1][0].f_code.co_filename in recorder.paths

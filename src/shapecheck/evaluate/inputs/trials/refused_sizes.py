@@ -21,7 +21,7 @@ _FAR = 8  # lines above what is raised
 
 
 @dataclass(frozen=True)
-class Refusal:
+class RefusedComparison:
     """A comparison of two integers for which an error was raised: since it `holds`, or since it does not, by `assert`.
 
     `where` has those of its sides that are no numbers, with theirs: "n = 76".
@@ -47,7 +47,7 @@ class Refusal:
         return max(self.left, self.right), min(self.left, self.right) - is_strict
 
 
-def read_refusal(frame: FrameType, line: int) -> Refusal | None:
+def read_refusal(frame: FrameType, line: int) -> RefusedComparison | None:
     """The comparison for which the code at a line of a frame raises, if there is one of two integers."""
     condition, holds = _condition(frame.f_code.co_filename, line)
     compared = _COMPARISON.fullmatch(condition)  # of a division, say, it is the rest that matters
@@ -58,7 +58,7 @@ def read_refusal(frame: FrameType, line: int) -> Refusal | None:
         return None
     named = {compared["left"]: left, compared["right"]: right}
     where = ", ".join(f"{text} = {size}" for text, size in named.items() if not text.isdigit())
-    return Refusal(condition, left, compared["how"], right, holds, where) if where else None
+    return RefusedComparison(condition, left, compared["how"], right, holds, where) if where else None
 
 
 def _size(frame: FrameType, text: str) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from shapecheck.evaluate.inputs.trials.refused_sizes import Refusal
+from shapecheck.evaluate.inputs.trials.refused_sizes import RefusedComparison
 
 Limits = tuple[tuple[str, int], ...]
 """Free names, and the largest size of each."""
@@ -30,7 +30,7 @@ def with_limits(message: str, chosen: Sequence[tuple[str, str]], least: int, bef
     return tuple(sorted(limits.items()))
 
 
-def refused_limits(refused: Refusal, chosen: Sequence[tuple[str, str]], least: int, before: Limits) -> Limits:
+def refused_limits(refused: RefusedComparison, chosen: Sequence[tuple[str, str]], least: int, before: Limits) -> Limits:
     """The limits with which a check of the user's lets sizes pass that it refused, with those of `before`."""
     found, limits = refused.most(), dict(before)
     if found is None or found[1] <= least:

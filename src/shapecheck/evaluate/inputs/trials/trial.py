@@ -13,7 +13,7 @@ from shapecheck.evaluate.inputs.facts.namesakes import are_of_two_kinds
 from shapecheck.evaluate.inputs.trials.choices import NO_OPTIONS, Choices, Options, is_dtype_key, is_stack_key
 from shapecheck.evaluate.inputs.trials.later_variables import LaterArgument, assumptions_of
 from shapecheck.evaluate.inputs.trials.multiples import Multiples
-from shapecheck.evaluate.inputs.trials.refused_sizes import Refusal
+from shapecheck.evaluate.inputs.trials.refused_sizes import RefusedComparison
 from shapecheck.evaluate.inputs.trials.size_assignment import Substitution
 from shapecheck.evaluate.inputs.trials.size_limits import Limits
 from shapecheck.evaluate.inputs.trials.ties import CallSignature, Sizes
@@ -206,7 +206,7 @@ class TrialOutcome:
     lacks_package: bool = False  # it came to what only a package has that is not there
     takes_long: bool = False  # what it computes is more than a check may cost
     other_guess: bool = False  # the ranks of arrays that nothing describes were varied
-    refused: Refusal | None = None  # the comparison of sizes for which the user's own code raised
+    refused: RefusedComparison | None = None  # the comparison of sizes for which the user's own code raised
 
     @property
     def ok(self) -> bool:
