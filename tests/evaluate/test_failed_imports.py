@@ -33,6 +33,23 @@ def good(x: Float[Array, "n"], t: "later.Tensor | None" = None) -> Float[Array, 
 def bad(x: Float[Array, "n"], t: "later.Tensor | None" = None) -> Float[Array, "n"]:  ~SC203
     return jnp.stack([x, x])
 """,
+    # what stands for a method has no name to be told
+    "decorates.py": """
+import abc
+import jax.numpy as jnp
+from nowhere import described
+
+class Base(abc.ABC):
+    @abc.abstractmethod
+    @described("x: [b, d]")
+    def total(self, x):
+        '''x: points of shape (b, d)'''
+
+class Plain(Base):
+    def total(self, x):
+        '''x: points of shape (b, d)'''
+        return x.sum(1)  # (d,)  ~SC201
+""",
     "absent.py": """
 import nowhere.nn as nn
 import nowhere
