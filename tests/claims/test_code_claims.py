@@ -24,8 +24,8 @@ ASSERTIONS = {
     "jnp.shape": ("assert jnp.shape(y) == (b, t)", ["[b t]: y before 5"]),
     "a test that raises": ("if y.shape != (b, t): raise ValueError", ["[b t]: y before 5"]),
     "chex": ("chex.assert_shape(y, (b, None, t))", ["[b _ t]: y before 5"]),
-    "chex, dimensions": ('chex.assert_shape(y, dims["B1(TD)*"])', ["[B 1 T*D _]: y before 5"]),
-    "chex, another table": ('chex.assert_shape(y, shapes["inputs"])', []),
+    "chex, another table": ('chex.assert_shape(y, shapes["OUT"])', []),
+    "chex, a size of a table": ('chex.assert_shape(y, (b, sizes["T"]))', ["[b _]: y before 5"]),
     "chex, several arrays": ("chex.assert_shape([y, z], (b, t))", ["[b t]: y before 5", "[b t]: z before 5"]),
     "chex, several shapes": ("chex.assert_shape([y, z], [(b, t), (t,)])", ["[b t]: y before 5", "[t]: z before 5"]),
     "unittest": ("self.assertEqual(y.shape, (b, t))", ["[b t]: y before 5"]),
@@ -59,6 +59,19 @@ def test_an_assertion_of_a_shape_is_a_claim(
 @pytest.mark.parametrize("line", NONE.values(), ids=NONE.keys())
 def test_what_says_no_whole_shape_is_none(line: str, read: Callable[[str], Module]) -> None:
     assert not [claim for claim in _code(read, line).claims if claim.notation == "code"]
+
+
+@pytest.mark.parametrize(
+    ("head", "table"),
+    [
+        ("def f(y):\n    dims = chex.Dimensions(B=2, T=3, D=4)", "dims"),
+        ("def f(y, dims: chex.Dimensions | None):\n    pass", "dims"),
+        ("def f(self, y):\n    self.dims = Dimensions(B=2)", "self.dims"),
+    ],
+)
+def test_the_key_of_dimensions_says_a_shape(head: str, table: str, described: Callable[..., list[str]]) -> None:
+    found = described(f'{head}\n    y = g(y)\n    chex.assert_shape(y, {table}["B1(TD)*"])\n', "code")
+    assert found == ["[B 1 T*D _]: y before 4"]
 
 
 def test_an_assertion_about_an_argument_describes_it(described: Callable[..., list[str]]) -> None:

@@ -50,9 +50,11 @@ class CodeClaimReader:
     def claims(self) -> Iterator[Claim]:
         """All claims of code, in order."""
         suffixes = NameSuffixes(self.source, self.tables, self.known)
+        dimensions = _names_of_dimensions(self.source.tree)
         for placed in self.tables.statements:
             for stated in _asserted_shapes(placed.node):
-                yield from self._of_assertion(placed, stated)
+                if _tables_with_keys(stated.written) <= dimensions:
+                    yield from self._of_assertion(placed, stated)
             for call, loop in _calls(placed):
                 pattern = read_einops_call(call, self.known)
                 if pattern is not None:
@@ -256,14 +258,36 @@ def _dims_of(node: ast.expr) -> Iterator[str]:
 
 
 def _key_of_dimensions(node: ast.expr) -> str | None:
-    """The key of `dims["BTD"]`, as chex has it of its dimensions; None of anything else.
-
-    Whether a table is one nobody says where it stands: a key in capitals is, as a word in them is no name of an array.
-    """
+    """The key of `dims["BTD"]`, if it may be one of `chex.Dimensions`; None of anything else."""
     key = node.slice.value if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) else None
     if not isinstance(key, str) or not _KEY.fullmatch(key) or key != key.upper():
         return None
     return key
+
+
+def _tables_with_keys(written: ast.expr) -> set[str]:
+    """The names of what `_dims_of` reads keys of, in a shape as it is written; "" of what has no name."""
+    if isinstance(written, ast.BinOp):
+        return _tables_with_keys(written.left) | _tables_with_keys(written.right)
+    if isinstance(written, ast.Subscript) and _key_of_dimensions(written) is not None:
+        return {dotted_name(written.value) or ""}
+    return set()
+
+
+def _names_of_dimensions(tree: ast.Module | None) -> set[str]:
+    """The variables that a file says to be `chex.Dimensions`: what it makes one, and parameters with that type.
+
+    Of other tables a key in capitals says nothing: `SHAPES["OUT"]` is a shape of any rank.
+    """
+    names: set[str] = set()
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            made = last_name(node.value.func) == "Dimensions"
+            names.update(dotted_name(target) or "" for target in node.targets if made)
+        elif isinstance(node, ast.arg) and node.annotation is not None:
+            parts = (part for part in ast.walk(node.annotation) if isinstance(part, ast.expr))
+            names.update(node.arg for part in parts if last_name(part) == "Dimensions")
+    return names - {""}
 
 
 def _dim_of(element: ast.expr) -> str:
