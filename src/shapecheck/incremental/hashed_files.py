@@ -10,7 +10,8 @@ from shapecheck.incremental.cache_store import KeptTexts
 from shapecheck.incremental.code_map import code_units
 from shapecheck.incremental.dependency_graph import DependencyGraph, GraphFile, GraphView
 from shapecheck.incremental.environment_key import environment, portable_environment
-from shapecheck.incremental.module_summary import ModuleSummary, surface
+from shapecheck.incremental.kept_summaries import KeptSummaries
+from shapecheck.incremental.module_summary import ModuleSummary
 from shapecheck.worker.cache_keys import KnownFile
 from shapecheck.worker.code_units import CodeUnits
 from shapecheck.worker.messages.plans import ModulePlan
@@ -53,7 +54,7 @@ class HashedFiles:
     ) -> None:
         self.content, self.were_written, self.portable = content, were_written, store.portable
         self.environment = portable_environment if store.is_shared else environment
-        self._read, self._project = read, project
+        self._read, self._summaries = read, KeptSummaries(store, project)
         self._surfaces: dict[str, ModuleSummary] = {}
         self._units: dict[str, CodeUnits | None] = {}
         self._graphs: dict[tuple[KnownFile, ...], DependencyGraph] = {}
@@ -71,6 +72,7 @@ class HashedFiles:
         """The files as they are seen where `roots` are imported one after the other, and `always` may always run."""
         key = tuple(files)
         if key not in self._graphs:
+            self._summaries.fetch([(self._read(each.file), each.test) for each in files])
             sources = [
                 GraphFile(
                     self.portable(file.file),
@@ -94,5 +96,5 @@ class HashedFiles:
 
     def _surface(self, file: KnownFile) -> ModuleSummary:
         if file.file not in self._surfaces:
-            self._surfaces[file.file] = surface(self._read(file.file), self._project, tests=file.test)
+            self._surfaces[file.file] = self._summaries.summary(self._read(file.file), tests=file.test)
         return self._surfaces[file.file]

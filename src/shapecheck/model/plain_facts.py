@@ -7,11 +7,12 @@ import json
 from collections.abc import Mapping
 from typing import Any, Union
 
+_SETS: Mapping[str, type[Any]] = {"set": set, "frozenset": frozenset}
 Plain = Union[bool, int, float, str, list[Any], dict[str, Any], None]  # noqa: UP007 - evaluated on Python 3.10
 
 
 class PlainFacts:
-    """Writes facts, tuples, mappings and scalars as JSON, and rebuilds them: facts of these data classes."""
+    """Writes facts, tuples, sets, mappings and scalars as JSON, and rebuilds them: facts of these data classes."""
 
     def __init__(self, *classes: type) -> None:
         self._classes = {each.__name__: each for each in classes}
@@ -34,6 +35,8 @@ class PlainFacts:
         if isinstance(value, Mapping):
             return {"!": "", "v": {str(k): self.to_plain(v) for k, v in value.items()}}
         name = type(value).__name__
+        if isinstance(value, (set, frozenset)):
+            return {"!": name, "v": [self.to_plain(v) for v in value]}
         if self._classes.get(name) is not type(value):
             raise TypeError(f"{name} does not cross the process boundary")
         return {"!": name, "v": [self.to_plain(getattr(value, f)) for f in self._fields[name]]}
@@ -46,6 +49,8 @@ class PlainFacts:
             name, inner = value["!"], value["v"]
             if name == "":
                 return {k: self.from_plain(v) for k, v in inner.items()}
+            if name in _SETS:
+                return _SETS[name](map(self.from_plain, inner))
             if name not in self._classes:
                 raise ValueError(f"{name} is no message of this version")
             return self._classes[name](**dict(zip(self._fields[name], map(self.from_plain, inner), strict=True)))
