@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import queue
 import socket
@@ -34,6 +35,8 @@ from shapecheck.worker.messages.wire import dump, load
 if TYPE_CHECKING:
     from shapecheck.evaluate.session.worker_session import WorkerSession
 
+# Tracing makes many objects and few cycles; with Python's own 700, an eighth of an evaluation looks for these.
+_COLLECT_AFTER = 50_000  # objects more than were freed
 _OUT_OF_MEMORY = "left no memory to go on with (--memory sets the limit)"
 
 
@@ -154,6 +157,8 @@ def _start(opening: Startup, send: Send, serve: Serve) -> WorkerSession | StartR
     from shapecheck.evaluate.session.worker_session import TooOldError, WorkerSession
 
     _write_no_bytecode()
+    gc.freeze()  # what JAX is made of is here to stay
+    gc.set_threshold(_COLLECT_AFTER)
     if opening.confined and confine_worker():
         os.environ.setdefault("NUMBA_CACHE_DIR", lasting_folder())  # else it defines nothing that it is to cache
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import math
 import operator
@@ -206,7 +207,7 @@ class SizeAssignment:
         self.free = tuple(n for n in free if n not in self.ties)
         self._tied_inside = self.ties.keys() - {*free, *self.known, *UNNAMED}
         if mode == "symbolic":
-            self._sizes.update(_symbols([*free, *_anonymous()], dict(limits)))
+            self._sizes.update(_symbols((*free, *_anonymous()), tuple(limits)))
         else:
             before = self.made.dims if variant == 0 else {}
             taken = {*before.values(), *(self.made.own or ())}
@@ -530,8 +531,10 @@ def _anonymous() -> list[str]:
     return [f"dim{i}" for i in range(_ANONYMOUS)]
 
 
-def _symbols(names: Sequence[str], limits: Mapping[str, int]) -> dict[str, Size]:
+@functools.lru_cache(64)  # JAX parses each constraint and derives from it, and attempts repeat the names
+def _symbols(names: Sequence[str], limits: Sequence[tuple[str, int]]) -> Mapping[str, Size]:
     """A symbolic dim for each name, all of one scope. Names that JAX cannot read are spelled so that it can."""
+    most = dict(limits)
     spelled: dict[str, str] = {}
     for name in names:
         text = re.sub(r"\W", "_", name.replace("'", "_prime"))
@@ -539,7 +542,7 @@ def _symbols(names: Sequence[str], limits: Mapping[str, int]) -> dict[str, Size]
             text += "_"
         spelled[name] = text
     bounds = [f"{t} >= {SMALLEST}" for t in spelled.values()]
-    bounds += [f"{text} <= {limits.get(name, LARGEST)}" for name, text in spelled.items()]
+    bounds += [f"{text} <= {most.get(name, LARGEST)}" for name, text in spelled.items()]
     scope = export.SymbolicScope(bounds)
     dims = export.symbolic_shape(", ".join(spelled.values()), scope=scope)
     return dict(zip(spelled, dims, strict=False))
