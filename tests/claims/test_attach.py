@@ -53,6 +53,26 @@ TRAILING = {
         """,
         ["[b t]: x before 3", "[t]: mask before 5", "[b t]: y after 6", "[b t*d]: x after 9"],
     ),
+    "what one branch leaves, where its header tells of a case": (
+        """
+        if axis == 0:  # faces: shape (n+1, m)
+            y = g(x)
+        else:
+            y = h(x)
+        """,
+        ["[n+1 m]: y after 3"],
+    ),
+    "the parameter whose axes the function calls so, or what it returns": (
+        """
+        def f(x, w=None) -> Array:  # (B, H, C)
+            b, h, c = x.shape
+            return g(x)
+        def f(x, w=None) -> Array:  # (B, N)
+            b, h, c = x.shape
+            return g(x)
+        """,
+        ["[B H C]: param x | return", "[B N]: return"],
+    ),
     "what a call gives that takes the list in front of it": (
         """
         y = jnp.hstack(

@@ -69,6 +69,7 @@ SHAPES = {
     "(b, t), (b, s)": ["b t", "b s"],
     "(b, t) and (b, s)": ["b t", "b s"],
     "(b, t) or (t,)": ["b t", "t"],
+    "(c, q) flattened": ["c q"],
     "of shape (b, t) dense or (t,) sparse": ["b t", "t"],
     "q (b, t), k (b, s)": ["b t", "b s"],
     "q: (b, t); k: (b, s)": ["b t", "b s"],

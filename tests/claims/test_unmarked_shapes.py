@@ -34,6 +34,12 @@ PARAMETERS = {
     "x: A [q, k] dimensional array": "[q k]: param x",
     "x: N x D matrix": "[N D]: param x",
     "x: n-by-2 array of points": "[n 2]: param x",
+    "x: N x 2 X B x B array of areas": "[N 2 B B]: param x",
+    "x: (B, C) one-hot or multi-hot array": "[B C]: param x",
+    "x: (B, C) real or complex array": "[B C]: param x",
+    "x: distribution function (9, n_x, n_y)": "[9 n_x n_y]: param x",
+    "x: mapping from rows to keys, shape (n,).": "[n]: param x",
+    "x: (n, d) prior weights (Bayes-like).": "[n d]: param x",
     "x: batch x num_tokens x hidden_dim": "[batch num_tokens hidden_dim]: param x",
     "x: array in shape B x 4": "[B 4]: param x",
     "x: (4, 4) the transform as a matrix": "[4 4]: param x",
@@ -55,6 +61,9 @@ NO_SHAPES = [
     "x: the default values [num_samples, y_dim]",
     "x: values from time [0, ..., T-1] on",
     "x: rate in [0, 1]",
+    "x: radius of the grid [AU].",
+    "x: distances [kpc]",
+    "x: the score function (x, t)",
     "x: in the interval (a, b)",
     "x: of which the last axis has the lower and upper bounds [L, U].",
     "x: one of (min, max)",
@@ -227,6 +236,12 @@ PASSING = {
 @pytest.mark.parametrize(("text", "decorator", "expected"), PASSING.values(), ids=PASSING.keys())
 def test_what_a_text_says_in_passing(text: str, decorator: str, expected: list[str], described: Describe) -> None:
     assert described(f'{decorator}\ndef f(x, y):\n    """{text}"""\n    return g(x)\n') == expected
+
+
+def test_what_stands_below_the_shape_of_a_parameter_says_when_it_is_used(described: Describe) -> None:
+    text = "x : (n, 6)\n        Slopes; only read when level >= 1.\n    y : (n, 6)\n        or (n,) if level is 0.\n"
+    source = f'def f(x, y):\n    """Do it.\n\n    Parameters\n    ----------\n    {text}    """\n'
+    assert described(source) == ["[n 6]: param x", "[n 6]: param y", "[n]: param y"]
 
 
 def test_a_claim_stands_where_its_text_was_written(read: Callable[[str], Module]) -> None:

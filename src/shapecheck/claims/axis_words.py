@@ -43,6 +43,7 @@ _COUNTING = words("n num nb max total number nof")
 # Units as physicists write them. One letter alone is rather a dim, so it counts only beside another unit.
 _UNIT = re.compile(
     r"(?:[pnuµμmcdkMG]?(?:m|s|g|A|V|F|S|N|J|W|C|K|H|L|Hz|Pa|mol|cd|Ohm|ohm|Ω|eV|M|T|rad|bar|cal)|deg|rad|sr|dB|px"
+    r"|[kMG]?pc|AU|au|arcsec|arcmin|mas|[mμu]?Jy|erg|dyn|ly|[kMG]?yr|days?|[MLR]_?sun|dex|ppm|mmHg|torr|atm"
     r"|min|h|°C|°|[kM]?(?:Nm|Ns|Ws|As|Vs|Wh|Ah))(?:\s*(?:\^|\*\*)\s*-?\d)?"
 )
 _PER_SECOND = re.compile(r"(?:m|1|rad|N|J|W|V|C)\s*/\s*(?:s|m|K)(?:\s*(?:\^|\*\*)\s*\d)?")

@@ -35,6 +35,7 @@ _JAXTYPING_ARGUMENT = re.compile(r"""\s*[\w.]*\s*,?\s*(?:"([^"]*)"|'([^']*)')\s*
 _WHERE = re.compile(r"\bwhere[\s`]+$", re.IGNORECASE)
 _FLAT = re.compile(r"\bflat(?:tened)?[\s`]+$", re.IGNORECASE)
 _COLUMNS = re.compile(r"[`\s]+columns?\b", re.IGNORECASE)
+_FLATTENED = re.compile(r"[`\s,]*\b(?:flat(?:tened)?|ravell?ed)\b", re.IGNORECASE)
 _IN_ORDER = re.compile(r"[\s`]+(?:layout|order(?:ing)?)\b", re.IGNORECASE)
 _SIZE_OF_EACH = re.compile(r"(?:^|,)\s*[^\W\d]\w*(?:/[^\W\d]\w*){2,}\s*(?:,|$)")
 _SHAPE_INSIDE = re.compile(r"\s*(?:of\s+)?shape:?\s+[`'\"]*[(\[]", re.IGNORECASE)
@@ -49,6 +50,8 @@ _SIZE = r"(?:\d+[A-Za-z]\w*|[A-Za-z]\w*(?:\s?(?://|[*/+])\s?\w+)?|\d+|\(\w+(?:\s
 _BARE = re.compile(
     rf"(?<![\w.\-/(\[*+^])(?:{GLUED_PRODUCT.pattern}|{_SIZE}(?:(?:-by-{_SIZE})+|(?: [x×] {_SIZE})+))(?![\w\-(\[^*/])"
 )
+# `n x 2 X b x b`
+_CAPITAL_SIGN = re.compile(r"(?<=[x×] \w )X(?= \w)|(?<=\w )X(?= \w+ [x×] \w)")
 _CUT = re.compile(r"(?:\*\*?|//|[\^·⋅+])\s++$")  # in front of what is only the rest of a list: `B x (n - 1) // m x C`
 # A size of two words, which is none here: `batch x chunk size x n_chunks x dim`.
 _GOES_ON = re.compile(r"\s+[A-Za-z]\w*\s+[x×]\s+\w")
@@ -129,6 +132,7 @@ def may_list_bare_sizes(text: str) -> bool:
 
 def _bare_lists(text: str, outside: Sequence[_BracketGroup]) -> Iterator[Bracket]:
     """Sizes with a sign of multiplication or "by" between them, outside of brackets."""
+    text = _CAPITAL_SIGN.sub("x", text)
     for match in _BARE.finditer(text):
         start, end = match.span()
         spec = parse_comment_dims(match.group().replace("-by-", " x "))
@@ -213,6 +217,11 @@ def _read_bracket(text: str, group: _BracketGroup) -> Bracket | bool:
         return False  # `q, k, v  # [n, dk/dk/dv]`: sizes of several arrays, one by one
     if square and _COLUMNS.match(text, group.end) and reading.spec.names():
         return False  # "a table with [time, x] columns"
+    others = reading.others
+    if len(reading.spec.dims) > 1 and _FLATTENED.match(text, group.end):
+        # What "(c, q) flattened" has is one axis, or these.
+        flat = read_comment_dims("*".join(f"({dim})" for dim in reading.spec.dims) + ",")
+        others = (*others, flat.spec) if flat is not None else others
     return Bracket(
         start=start,
         end=group.end,
@@ -224,7 +233,7 @@ def _read_bracket(text: str, group: _BracketGroup) -> Bracket | bool:
         trailing_comma=inside.rstrip().endswith(",") or is_of_array,
         of_array=is_of_array,
         negative=re.search(r"(?:^|,)\s*[-−]\s*\w", inside) is not None,
-        readings=reading.others,
+        readings=others,
         ambiguous=reading.ambiguous,
     )
 

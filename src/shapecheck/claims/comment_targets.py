@@ -84,6 +84,8 @@ class CommentTargets:
             return self._left_by_arm(placed, placed.node)
         if isinstance(placed.node, ast.If):
             tested = self._condition_subject(placed, placed.node)
+            if tested is None and placed.node.orelse:  # `if axis == 0:  # (nx + 1, ny)` tells of that case
+                tested = self._left_by_arm(placed, placed.node)
             return tested if tested is not None else self.statement(placed)
         if isinstance(placed.node, ast.ClassDef):
             return None
@@ -286,6 +288,10 @@ class CommentTargets:
         returned = CommentTarget(scope=scope, name="the returned value", places=(site,), statement=placed)
         beside = [a for a in arguments(node) if a.end_lineno == comment.line and a.arg not in {"self", "cls"}]
         alone = comment.line == node.lineno
+        if alone and (unpacked := _unpacked_as(node, comment.text)) in [each.arg for each in beside]:
+            place = SiteKey(kind="param", scope=scope, name=unpacked)
+            taken = CommentTarget(scope=scope, name=unpacked, places=(place,), statement=placed)
+            return replace(_join_readings([taken, returned]), unsure=node.returns is None)
         if node.returns is not None or not beside:
             return replace(returned, unsure=alone and node.returns is None)
         place = SiteKey(kind="param", scope=scope, name=beside[-1].arg)
@@ -339,6 +345,19 @@ class CommentTargets:
 def _join_readings(targets: Sequence[CommentTarget]) -> CommentTarget:
     """The readings of one comment, the most natural first."""
     return replace(targets[0], places=tuple(dict.fromkeys(place for each in targets for place in each.places)))
+
+
+def _unpacked_as(function: Function, text: str) -> str:
+    """The array whose axes a function calls as the text does: x, of "(B, T)" and `b, t = x.shape`; "" if none."""
+    words = " ".join(re.findall(r"\w+", text.lower()))
+    for statement in function.body:
+        if not (isinstance(statement, ast.Assign) and isinstance(target := statement.targets[0], ast.Tuple)):
+            continue
+        array, names = shape_of(statement.value), [dotted_name(each) for each in target.elts]
+        called = " ".join(name.lower() for name in names if name is not None)
+        if isinstance(array, ast.Name) and len(names) > 1 and None not in names and f" {called} " in f" {words} ":
+            return array.id
+    return ""
 
 
 def _other_arm(node: ast.If) -> Sequence[ast.stmt]:

@@ -52,7 +52,7 @@ _BULLET = re.compile(r"\n[ \t]*[-*+•][ \t]+")
 # "A list of callable blocks, each with the signature (x, y) -> z, where x has shape (n, d)".
 _HAS_SIGNATURE = re.compile(r"\b(?:callables?|functions?)\b.*\bsignature\b", re.IGNORECASE | re.DOTALL)
 _IS_FUNCTION = re.compile(
-    r"\W*(?:(?:an?|the|optional)\s+)*(?:[\w-]+\s+)?(?:function|callable)s?\s*(?:[,.:;(]|\b(?:that|which|to|taking|mapping"
+    r"\W*(?:(?:an?|the|optional)\s+)*(?:[\w-]+\s+)?(?:function|callable)s?\s*(?:[,.:;]|\((?![^()]*\b\d+\b[^()]*\))|\b(?:that|which|to|taking|mapping"
     r"|returning|from|with|for)\b)",
     re.IGNORECASE,
 )

@@ -10,12 +10,13 @@ from shapecheck.claims.axis_words import words
 _AND_SHAPE = r"(?![^.;]*,\s+(?:of\s+|with\s+)?shape\b\W*$)"
 # What a value is held against, or a part of it.
 _OF_ANOTHER = (
-    r"broadcast\w*|e\.g|for example|for instance|such as|same shape|like|callable|callback|maps"
-    r"|(?<!basis )functions?(?!\w*,|\s+(?:with|of)\s+shape\b|\s+(?:\w+\s+)?(?:evaluation|value|output|coefficient)s?\b)"
-    r"|mapping from|takes|taking|accepts|compatible|suffix|prefix"
+    r"broadcast\w*|e\.g|for example|for instance|such as|same shape|(?<!-)like|callable|callback"
+    r"|(?<!basis )functions?(?!\w*,|\s+(?:with|of)\s+shape\b"
+    r"|\s+(?:\w+\s+)?(?:evaluation|value|output|coefficient)s?\b)"
+    r"|takes|taking|accepts|compatible|suffix|prefix"
     r"|(?:number|count) of (?:dimensions|axes|dims)"
     r"|leading|trailing|at least|excluding|except|depend\w*|either|vmap\w*"
-    rf"|(?:index(?:es|ing)?|indices into|into|batched|before|initiali[sz]\w*){_AND_SHAPE}"
+    rf"|(?:index(?:es|ing)?|indices into|into|maps|mapping from|batched|before|initiali[sz]\w*){_AND_SHAPE}"
 )
 # What becomes of it, or what it was.
 _OF_ANOTHER_TIME = (

@@ -14,10 +14,16 @@ from shapecheck.claims.comment_text import Segment
 from shapecheck.claims.docstring_sections import SHAPE_BEFORE_COLON
 from shapecheck.claims.doubtful_words import CONDITIONS, FOR_A_RANK, OF_ANOTHER_OR_CHANGED, SELDOM
 from shapecheck.claims.lead_words import leaves_axes_out
-from shapecheck.shapes import AnyDims
+from shapecheck.shapes import AnyDims, FixedDim
 
 SENTENCE = re.compile(r"(?<=[.;])(?<!e\.g\.)(?<!i\.e\.)\s+(?=[A-Z(\[`])|\n\s*[-*]\s")
 _OR = re.compile(r"\bor\b", re.IGNORECASE)
+_ENDS_TYPE_LINE = re.compile(r"[ \t`]*\n(?!\s*(?:or|if|when|unless|otherwise|else|for|with|in)\b)", re.IGNORECASE)
+# "one-hot or multi-hot array", "real or complex array": one array of either kind.
+_KIND = r"(?:real|complex|dense|sparse|soft|hard|binary|bool(?:ean)?|int(?:eger)?|float|signed|unsigned)(?:-valued)?"
+_ADJECTIVES = re.compile(rf"\b(?:\w+-(\w+)\s+or\s+\w+-\1|{_KIND}\s+or\s+{_KIND})\b", re.IGNORECASE)
+# "distribution function (9, n_x, n_y)": its values; what a function takes are no numbers.
+_LAST_IS_FUNCTION = re.compile(r"\bfunctions?[\s`'\"]*$", re.IGNORECASE)
 # What a shape may be else; "queries or keys" are no shapes.
 _OR_OF_SHAPE = re.compile(
     r"\bor\b\s+(?:[\w-]+\s+){0,3}?(?:[`'\"]*[(\[]|\d|\S+\.shape\b|(?-i:[A-Z]{3,}\b)|scalars?\b|floats?\b|ints?\b|numbers?\b|shapes?\b|lists?\b|tuples?\b"
@@ -136,10 +142,14 @@ def shapes_of_value(
     sentence_start, sentence_end = sentence_at(text, segments[0].shapes[0].start)
     before = _LEFT_OUT.sub("", _AS_GIVEN.sub("", text[sentence_start : segments[0].shapes[0].start]))
     before = _EITHER_KIND.sub("", _INTERVAL.sub("", before))
+    if any(isinstance(dim, FixedDim) for dim in segments[0].shapes[0].spec.dims):
+        before = _LAST_IS_FUNCTION.sub("", before)
     end = segments[-1].shapes[-1].end
     next_entry = ENTRY_LINE.search(text, end)
     after = text[end : max(min(sentence_end, next_entry.start() if next_entry is not None else sentence_end), end)]
-    after = _OR_NONE.sub("", after)  # it may be left out
+    if not text[: segments[0].shapes[0].start].strip(" `") and _ENDS_TYPE_LINE.match(text, end):
+        after = ""  # `slope : (n, 6)`, and on the next line "only read when level > 1"
+    after = _ADJECTIVES.sub("", _OR_NONE.sub("", after))  # it may be left out
     after = _WHERE_IS.sub("", after)
     number = _OR_NUMBER.match(after)
     after = after[number.end() :] if number is not None else after

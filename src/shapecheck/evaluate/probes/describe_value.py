@@ -101,8 +101,12 @@ def has_axes_of_its_own(value: object, parts: Sequence[object]) -> bool:
 
 
 def _is_reference(value: object) -> bool:
-    """Whether `value` stands for a block of memory, as the arguments of Pallas kernels do: it has the block's shape."""
-    return isinstance(value, jax.core.Tracer) and _is_shape(getattr(value, "shape", None))
+    """Whether `value` stands for a block of memory, as the arguments of Pallas kernels do: it has the block's shape.
+
+    So does a view of such a block, `ref.at[i, :]`.
+    """
+    is_view = type(value).__name__ == "TransformedRef" and type(value).__module__.partition(".")[0] == "jax"
+    return (is_view or isinstance(value, jax.core.Tracer)) and _is_shape(read_attribute(value, "shape", None))
 
 
 def _is_shape(value: object) -> bool:

@@ -40,6 +40,7 @@ _NUMBERS = re.compile(r"[\d,() ]+")
 _OF_INDEX = re.compile(r"\bindex\w*\b.*\binteger", re.IGNORECASE)
 # A scan says this of a carry that begins as integers, and that its body makes something else of.
 _OF_DTYPES = re.compile(r"\bdtypes? (?:do(?:es)? not|don't) match\b")
+_OF_ONE_RECORD = re.compile(r"vmap was requested to map its argument|no leading axis to scan over")
 _INTEGER = "int32"
 
 Place = tuple[str, int]
@@ -114,8 +115,12 @@ def _search_from(start: _Step, attempts: Attempts, search_sizes: Callable[[Trial
                     continue
             else:
                 persists &= step is not None and step.shape_error == start.shape_error
+            last_key = trial.choices[-1][0]
             is_open = (
-                is_likeness_key(trial.choices[-1][0]) or _fits_otherwise(step, best) or _is_untied(step, best, ties)
+                is_likeness_key(last_key)
+                or is_stack_key(last_key)  # which may be of another length
+                or _fits_otherwise(step, best)
+                or _is_untied(step, best, ties)
             )
             if step is None or step.progress > best.progress or is_open:
                 found = _with_sizes(trial, search_sizes)
@@ -206,6 +211,11 @@ def _step_of_refusal(trial: Trial, error: CannotSynthesiseError) -> _Step:
     return _Step(trial, (False, 0, error.trace), str(error), error.options)
 
 
+def asks_for_stack(message: str) -> bool:
+    """Whether JAX says that what is mapped or scanned over has no axis for that."""
+    return _OF_ONE_RECORD.search(message) is not None
+
+
 def _changed_trials(step: _Step) -> Iterator[Trial]:
     """The trial with one more choice, first of arguments that the failure names.
 
@@ -215,12 +225,13 @@ def _changed_trials(step: _Step) -> Iterator[Trial]:
     """
     chosen = dict(step.trial.choices)
     is_of_index = _OF_INDEX.search(step.message) is not None
+    takes_several = asks_for_stack(step.message)
     integers = [(key, _INTEGER) for key, options in step.options.others.items() if _INTEGER in options]
     integers = [each for each in integers if is_dtype_key(each[0]) and each[0] not in chosen]
     if is_of_index and len(integers) > 1:
         yield dataclasses.replace(step.trial, choices=(*step.trial.choices, *integers))
     for key in step.options.named_in(step.message, step.arrays):
-        is_left = is_length_key(key) or is_stack_key(key) or is_absence_key(key)
+        is_left = is_length_key(key) or (is_stack_key(key) and not takes_several) or is_absence_key(key)
         others = step.options.others[key] if key not in chosen and not is_left else ()
         for option in (each for each in others if each != AS_FILE_MAKES):
             yield dataclasses.replace(step.trial, choices=(*step.trial.choices, (key, option)))

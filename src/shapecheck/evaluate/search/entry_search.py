@@ -30,6 +30,7 @@ from shapecheck.evaluate.inputs.trials.choices import (
     is_case_key,
     is_likeness_key,
     is_result_key,
+    is_stack_key,
     is_turns_key,
 )
 from shapecheck.evaluate.inputs.trials.integer_relations import blamed_relations
@@ -39,7 +40,7 @@ from shapecheck.evaluate.inputs.trials.trial import INDEPENDENT, CallSpec, Searc
 from shapecheck.evaluate.inputs.trials.written_relations import written_relations
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.search.attempts import Attempts
-from shapecheck.evaluate.search.choice_search import search_choices
+from shapecheck.evaluate.search.choice_search import asks_for_stack, search_choices
 from shapecheck.evaluate.search.code_errors import CodeErrors
 from shapecheck.evaluate.search.failure_excuses import may_blame_dtype, meets_default
 from shapecheck.evaluate.search.follow_claims import ClaimFollower
@@ -252,6 +253,7 @@ class EntrySearch:
             and self._errors.first_error(first) is not None
             and not any(map(may_blame_dtype, first.failed))
             and not any(is_likeness_key(key) for each in first.failed for key in each.options())
+            and not any(map(_may_take_several, first.failed))
         )
         if is_certain or (first is not None and any(each.needs_values or each.lacks_package for each in first.failed)):
             return SearchResult()
@@ -528,6 +530,12 @@ def _ends_elsewhere(first: SearchResult | None, found: SearchResult) -> bool:
         return False
     apart = {each.place for each in first.failed}.isdisjoint(each.place for each in found.failed)
     return apart and _depth(found) >= _depth(first)
+
+
+def _may_take_several(outcome: TrialOutcome) -> bool:
+    """Whether the code maps over what was made as one record, and could be made as a stack of them."""
+    message = outcome.failure.message if outcome.failure is not None else ""
+    return asks_for_stack(message) and any(map(is_stack_key, outcome.options()))
 
 
 def _is_as_far(outcome: TrialOutcome, before: TrialOutcome) -> bool:

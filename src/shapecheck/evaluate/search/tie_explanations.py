@@ -7,6 +7,7 @@ import math
 import re
 
 from shapecheck.evaluate.inputs.facts.namesakes import may_be_one_dim
+from shapecheck.evaluate.inputs.trials.size_assignment import STACKED
 from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec, CallSignature, Tie, equal_through_open, explain_tie
 from shapecheck.evaluate.inputs.trials.trial import BoundCall, TrialOutcome
 from shapecheck.evaluate.probes.recorder import ClaimedShapes
@@ -55,7 +56,7 @@ class TieExplanations:
         if tie in self.related:
             named = outcome.bound_call.sizes().names_of(int(text)) if text.isdigit() else []
             return Assumption("tie", name, named[0] if named else text, "written")
-        if tie in self.met:
+        if tie in self.met or STACKED in tie:  # several records are as many as what goes along with them
             return Assumption("tie", *tie, "alias")
         if _counts_blocks(text, outcome) and not self._signature.distinguishes(name, text.partition("//")[0]):
             return Assumption("tie", *tie, "written")

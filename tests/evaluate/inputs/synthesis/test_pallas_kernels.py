@@ -31,6 +31,15 @@ def add_kernel(left, right, out, *, scale: float):
     out[...] = a + right[...]
     last = out[-1]  # (m,)  ~SC201
 """,
+    # a view of a block has its own shape
+    "views.py": """
+def copy_kernel(a_ref, o_ref, *, size: int, cols: int):
+    # a_ref: (blocks, rows, cols), o_ref: (blocks, rows, cols)
+    i = pl.program_id(0)
+    view = a_ref.at[i, pl.ds(i * size, size), :]  # (size, cols)
+    wrong = o_ref.at[i, pl.ds(i * size, size), :]  # (cols, size)  ~SC201
+    wrong[...] = view[...]
+""",
     # a kernel that is called: the call says what its references are
     "called.py": """
 def matmul_kernel(x_ref, w_ref, o_ref, *, activation: bool):

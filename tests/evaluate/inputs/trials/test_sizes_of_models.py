@@ -35,6 +35,47 @@ class Masked(eqx.Module):
     def cut(self, u_hat: Complex[Array, "C (N//2)+1"], u: Complex[Array, "C N"]) -> Complex[Array, "C N"]:
         return (self.mask * u_hat).sum() * self.mask.T * u ~SC301
 """,
+    # what is called as an integer argument is called, has its size, whether or not anybody writes that it is one
+    "defaults.py": """
+def marked(x, n=8):
+    '''Mark them.
+
+    Args:
+        x: array of shape (n, 3)
+    '''
+    first = jnp.ones(n, dtype=bool)  # (n,)
+    return first.at[1:].set(x[1:, 0] > 1)
+
+def wrong(x, n=8):
+    '''Mark them.
+
+    Args:
+        x: array of shape (n, 3)
+    '''
+    return x + jnp.ones(n) ~SC301
+""",
+    # of what is mapped over there are several, and numbers are kept in an array then
+    "several.py": """
+from typing import NamedTuple
+
+class State(NamedTuple):
+    steps: int
+    done: bool
+
+class Env:
+    most: int = 128
+
+    def step(self, state: State, action: int):
+        return State(state.steps + action, state.steps >= self.most)
+
+    def steps(self, states: State, actions: Int[Array, "n"]) -> Int[Array, "n"]:
+        after = jax.vmap(self.step)(states, actions)
+        return after.steps
+
+    def wrong(self, states: State, actions: Int[Array, "n"]) -> Int[Array, "n 2"]: ~unreached
+        after = jax.vmap(self.step)(states, actions)
+        return after.steps
+""",
     # There may be one state for each agent, but hardly for each head; channels are features in any place; and what
     # meets a size of the model's own has that, however large it is.
     "counts.py": """

@@ -438,8 +438,10 @@ class ArgumentSources:
         return jax.tree_util.tree_map_with_path(make, value)
 
     def type_of(self, function: Callable[..., object], parameter: inspect.Parameter) -> object:
-        """The annotation of a parameter, or the plain type that its docstring alone gives."""
+        """The annotation of a parameter, or the plain type that its docstring alone gives, or an integer default."""
         annotation = annotation_of(function, parameter.name, parameter.annotation)
+        if annotation is MISSING and type(parameter.default) is int:
+            return int
         if annotation is not MISSING or parameter.default is not MISSING:
             return annotation
         hint = self._hints(function).get(parameter.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import operator
 import types
@@ -9,12 +10,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import jax
+import jax.numpy as jnp
 
 from shapecheck.evaluate.framework_protocol import is_abstract, model_classes, module_name, pytree_classes
 from shapecheck.evaluate.inputs.facts import name_hints
 from shapecheck.evaluate.inputs.facts.body_shapes import BodyShape, body_shapes
 from shapecheck.evaluate.inputs.facts.field_sizes import has_one_size_for_each_name
-from shapecheck.evaluate.inputs.facts.runtime_annotations import MISSING, is_array_type, is_config
+from shapecheck.evaluate.inputs.facts.runtime_annotations import (
+    MISSING,
+    annotation_of,
+    is_array_type,
+    is_config,
+)
 from shapecheck.evaluate.inputs.facts.signature_facts import call_descriptions
 from shapecheck.evaluate.inputs.project.factories import factories_of
 from shapecheck.evaluate.inputs.project.maker_functions import Maker, record_makers
@@ -25,13 +32,14 @@ from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthes
 from shapecheck.evaluate.inputs.trials import abstract_call
 from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall, is_plain_leaf
 from shapecheck.evaluate.inputs.trials.choices import AS_FILE_MAKES, ONE_OF_STACK, OTHERWISE
-from shapecheck.evaluate.own_errors import suppress_others
+from shapecheck.evaluate.own_errors import raise_own_within, suppress_others
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.model import DocstringHint
 from shapecheck.shapes import SpecError
 from shapecheck.worker.messages.plans import ParameterSpec
 
 _DEPTH = 6
+_NUMBERS = (int, float, bool)
 _BUILT_IN = ("builtins", "typing", "jax", "jaxlib", "numpy", "collections")
 
 
@@ -130,7 +138,8 @@ class InstanceSynthesis:
             return self._concrete(cls, name, given)
         descriptions = call_descriptions(cls, self._described)
         # A stack of them is called the same: what holds for one alone proves nothing against a claim.
-        has_arrays = bool(descriptions.keys() & inspect.signature(cls).parameters.keys())
+        parameters = inspect.signature(cls).parameters
+        has_arrays = bool(descriptions.keys() & parameters.keys()) or _keeps_numbers(cls, parameters)
         stacked = has_arrays and self._values.choices.is_stacked(self._values.place(name))
         self._values.assignment.stacks += stacked
         self._building.append(cls)
@@ -148,7 +157,8 @@ class InstanceSynthesis:
             if not is_config(cls):
                 sizes = sorted(each for each in chosen.keys() - before if not name_hints.is_fixed(each))
                 self.sizes.update({f"{name}.{each}": chosen[each] for each in sizes})
-            return LazyCall(cls, positional, named)
+            made = LazyCall(cls, positional, named)
+            return LazyCall(_with_axis, [made, self._values.assignment.stack_length()], {}) if stacked else made
         except CannotSynthesiseError as error:
             raise CannotSynthesiseError(f"`{name}: {cls.__name__}`: {error}", error.parameters) from None
         finally:
@@ -224,6 +234,36 @@ class InstanceSynthesis:
 
 def _part_of(made: Any, part: int | None) -> Any:
     return made if part is None else LazyCall(operator.itemgetter(part), [made], {})
+
+
+def _keeps_numbers(cls: type, parameters: Mapping[str, inspect.Parameter]) -> bool:
+    """Whether what is stacked of a record may be its numbers: `steps: int` of a state that `vmap` maps over."""
+    names = {each.name for each in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else set[str]()
+    if not (issubclass(cls, tuple) or (names and names >= parameters.keys())) or cls in model_classes():
+        return False  # what another constructor takes is no number that it keeps
+    annotations = (annotation_of(cls, each.name, each.annotation) for each in parameters.values())
+    return any(each in _NUMBERS for each in annotations) and _is_pytree(cls)
+
+
+def _is_pytree(cls: type) -> bool:
+    """Whether JAX looks into instances of a class; a bare one has nothing yet that could be found."""
+    if issubclass(cls, tuple):
+        return True
+    bare = object.__new__(cls)
+    try:
+        return jax.tree_util.tree_leaves(bare) != [bare]
+    except Exception as error:  # of the class's own way, which looks for its fields
+        raise_own_within(error)
+        return True
+
+
+def _with_axis(made: Any, length: Any) -> Any:
+    """A stack of records, of which one was made with arrays that have the axis already."""
+
+    def stack(leaf: object) -> object:
+        return jnp.zeros((length,), type(leaf)) if type(leaf) in _NUMBERS else leaf
+
+    return jax.tree_util.tree_map(stack, made)
 
 
 def _first_of_each(made: Any) -> Any:

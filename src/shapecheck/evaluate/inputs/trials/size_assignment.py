@@ -114,7 +114,7 @@ _WIDE = {"float32": "float64", "int32": "int64", "complex64": "complex128"}
 _OPEN_DTYPES = frozenset({"", "Shaped", "Num", "Real", "Inexact"})
 
 
-_STACK = "stacked"  # the size of the axis that a stack of records has in front
+STACKED = "stacked"  # the size of the axis that a stack of records has in front
 
 
 class UnknownSizeError(RefusalError):
@@ -316,6 +316,10 @@ class SizeAssignment:
             self.of_callees[name] = size
         return size
 
+    def stack_length(self) -> Size:
+        """How many records those stand for that are made as several."""
+        return self._note_used(STACKED)
+
     def _note_used(self, name: str) -> Size:
         self.used[name] = size = self._size(name)
         self.made.used.add(name)
@@ -344,7 +348,7 @@ class SizeAssignment:
 
     def array(self, spec: str, dtype: str, name: str) -> jax.ShapeDtypeStruct:
         """An abstract array as `spec` describes it; `dtype` is a jaxtyping name or ""."""
-        dims: list[Size] = [self._note_used(_STACK)] if self.stacks else []
+        dims: list[Size] = [self.stack_length()] if self.stacks else []
         parsed = parse_spec(spec)
         for exponent in parsed.exponents() if self.mode == "sized" else ():
             if exponent.isidentifier() and not {exponent} & {*self.known, *self.ties, *self._sizes}:
