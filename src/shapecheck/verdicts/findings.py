@@ -29,7 +29,7 @@ from shapecheck.shapes import parse_spec
 from shapecheck.verdicts.claim_repairs import Repair, find_repairs
 from shapecheck.verdicts.debug_findings import debug_findings, is_about_order, is_unfit_print
 from shapecheck.verdicts.evaluation_results import ClaimKey, ends_at_claim
-from shapecheck.verdicts.judge import Verdicts
+from shapecheck.verdicts.judge import Contradiction, Verdicts
 from shapecheck.verdicts.messages import failure_finding, line_span, mismatch_finding
 from shapecheck.verdicts.unreached import Reasons
 
@@ -174,7 +174,7 @@ def _shape_errors(
 ) -> list[Finding]:
     """SC301 and SC305. Where the code needs a tie of a free dim and a claim on the way is false, that is the cause."""
     found: dict[tuple[str, int], Finding] = {}
-    blamed = {id(false.evaluation) for key, false in verdicts.bad.items() if key in sure}
+    blamed = {key: false for key, false in verdicts.bad.items() if key in sure}
     for run in runs:
         failed = [each for each in run if _is_shape_error(each) and not any(each is e for e in verdicts.explained)]
         if not failed or not proves([each.assumptions for each in failed]):
@@ -185,7 +185,9 @@ def _shape_errors(
                 continue
             tied, is_tie, _ = failure.requires.partition(" = ")
             is_of_constructor = is_tie and tied not in dict(evaluation.sizes)
-            if failure.requires and not is_of_constructor and any(id(each) in blamed for each in run):
+            of_run = [key for key, false in blamed.items() if any(false.evaluation is each for each in run)]
+            causes = [key for key in of_run if not _is_beside(modules[key[0]], key, blamed[key], failure)]
+            if failure.requires and not is_of_constructor and causes:
                 continue
             if failure.requires and " = " not in failure.requires and _says_rank(modules, evaluation, verdicts):
                 continue
@@ -200,6 +202,18 @@ def _shape_errors(
             denied = tuple(_denied_before(modules[key[0]], failure.frame, run, verdicts, sure))
             found.setdefault(key, replace(finding, details=(*finding.details, *denied)))
     return list(found.values())
+
+
+def _is_beside(module: Module, key: ClaimKey, false: Contradiction, failure: Failure) -> bool:
+    """Whether what is false is a text about a parameter of a function that was called on another line of the code.
+
+    That went to its end with what the text denies, which is then no reason for what does not fit behind it.
+    """
+    claim, caller, frame = module.claims[key[1]], false.mismatch.call.caller, failure.frame
+    is_text = claim.notation != "annotation" and module.sites[claim.sites[0]].kind == "param"
+    if not is_text or caller is None or frame is None or (caller.path, caller.line) == (frame.path, frame.line):
+        return False
+    return caller.path == frame.path and (caller.function + ".").startswith(frame.function + ".")
 
 
 def _denied_before(

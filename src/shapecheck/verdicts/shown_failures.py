@@ -106,8 +106,18 @@ def _follows_made_integers(claim: Claim, shown: ShownFailures) -> bool:
     refuted = {mismatch.axis for _, mismatch in shown}
     if not refuted <= numbers:
         return False
+    if all(_has_number_elsewhere(spec, mismatch) for _, mismatch in shown):
+        return False
     of_run = claim.notation != "annotation" and spec.rank() is not None
     return any(_has_made_size(axis, spec, shown) for axis in (numbers if of_run else numbers & refuted))
+
+
+def _has_number_elsewhere(spec: Spec, mismatch: Mismatch) -> bool:
+    """Whether the number that a claim gives to the axis at fault is that of another axis: they stand the wrong way."""
+    shape = mismatch.value.shape if isinstance(mismatch.value, ArrayValue) else ()
+    number = spec.dims[mismatch.axis] if mismatch.axis is not None else None
+    pairs = list(zip(spec.dims, shape, strict=False)) if len(shape) == len(spec.dims) else []
+    return isinstance(number, FixedDim) and any(size == str(number.size) and dim != number for dim, size in pairs)
 
 
 def _has_made_size(axis: int, spec: Spec, shown: ShownFailures) -> bool:

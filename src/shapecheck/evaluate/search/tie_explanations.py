@@ -65,6 +65,8 @@ class TieExplanations:
         if columns and text == str(math.prod(sizes_of_columns)):
             return Assumption("tie", name, "*".join(columns), "alias")
         sizes = outcome.bound_call.sizes()
+        if text.isdigit() and (other := _other_axis(name, int(text), outcome.bound_call)):
+            return Assumption("tie", name, other, "invented")
         if text.isdigit() and _was_alone(name, int(text), outcome.bound_call) and not sizes.names_of(int(text)):
             return Assumption("tie", *tie, "alias")  # the instance was made for that size
         signature = self._signature
@@ -120,6 +122,14 @@ class TieExplanations:
                     pairs = zip(dims, shape, strict=True)
                     found.update(dim.name for dim, axis in pairs if isinstance(dim, NamedDim) and axis == size)
         return found
+
+
+def _other_axis(name: str, size: int, bound_call: BoundCall) -> str:
+    """The axis of the class's own arrays that has this size, where one called `name` has another; "" if none has."""
+    held = bound_call.held
+    if held.get(name, size) == size:
+        return ""
+    return next((each for each, other in held.items() if other == size), "")
 
 
 def _was_alone(name: str, size: int, bound_call: BoundCall) -> bool:

@@ -77,6 +77,12 @@ def of_argument(x: Float[Array, "n d"], dim: int) -> Float[Array, "n 3"]:  ~SC20
 
 def of_code(x: Float[Array, "n d"], dim: int) -> Float[Array, "3"]:  ~SC203
     return jnp.zeros(4) * dim
+
+def turned(left: int, right: int) -> Float[Array, "n 2"]:  ~SC203
+    return jnp.stack([jnp.arange(left * right), jnp.zeros(left * right)])
+
+def grid(left: int, right: int) -> Float[Array, "n 2"]:  ~unreached
+    return jnp.zeros((left, right))
 """,
     "callable.py": """
 def pooled(x: Float[Array, "n d"], reduce: Callable) -> Float[Array, "n"]:

@@ -29,6 +29,36 @@ class Attention(eqx.Module):
         y = jax.vmap(self.q)(x)  # (seq, d_model)
         return weights(y, y) @ x
 """,
+    # an array of the class tells its two axes apart, and so does what is called as one of them is
+    "of_one_field.py": """
+class Readout(eqx.Module):
+    scores: Float[Array, "L Q"]
+    def right(self, h: Float[Array, "C L"]) -> Array:
+        return h @ self.scores
+    def wrong(self, h: Float[Array, "C L"]) -> Array:
+        return h @ self.scores.T  ~SC305
+""",
+    # what a called function says wrongly of its parameter is no reason for what does not fit behind the call
+    "behind_a_call.py": """
+def rate(v, q):
+    '''Rate.
+
+    Args:
+        v (array): of shape (3,)
+        q (array): of shape (3,)  ~SC207
+    '''
+    return v * q
+
+def step(vs, qs):
+    '''Step.
+
+    Args:
+        vs (array): of shape (N, 3)
+        qs (array): of shape (N, 1)
+    '''
+    rates = jax.vmap(lambda v, q: rate(v, q))(vs, qs[:, 0])
+    return rates + qs[:, 0] * vs  ~SC305
+""",
     # what may be several axes was none wherever it is called
     "reached_without_axes.py": """
 def log_density(z: Float[Array, "*batch d"]) -> Float[Array, "*batch"]:  ~SC203
