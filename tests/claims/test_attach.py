@@ -73,6 +73,17 @@ TRAILING = {
         """,
         ["[B H C]: param x | return", "[B N]: return"],
     ),
+    "what is computed so, and no code that was switched off": (
+        """
+        # y = x * exp(-x): (b, t, c)
+        y = f(x)
+        # z = lambda x: (x, y)
+        z = f(x)
+        # w = x[1 :(b, t)]
+        w = f(x)
+        """,
+        ["[b t c]: value f(x)"],
+    ),
     "what a call gives that takes the list in front of it": (
         """
         y = jnp.hstack(

@@ -41,6 +41,12 @@ def test_a_summary_may_end_with_the_shape_of_the_result(read, summary, expected)
     assert [f"{claim.target}: {claim.spec}" for claim in read(SOURCE.format(summary)).claims] == expected
 
 
+def test_a_function_of_sizes_gives_what_its_summary_calls_so(read) -> None:
+    source = 'def f(n_step, k):\n    """Real Fourier columns of shape (n_step, k)."""\n    return g(n_step, k)\n'
+    assert [f"{claim.target}: {claim.spec}" for claim in read(source).claims] == ["the returned value: n_step k"]
+    assert not read(source.replace("def f(", "def f(x, ")).claims
+
+
 def test_where_a_section_says_it_the_summary_does_not(read) -> None:
     text = "Means over time, (batch, time).\n\n    Returns:\n        (batch, d)\n    "
     assert [claim.spec for claim in read(SOURCE.format(text)).claims] == ["batch d"]

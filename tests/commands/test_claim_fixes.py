@@ -118,6 +118,20 @@ def test_unsafe_fixes_alone_mean_nothing(folder: Path, run: Callable[..., Any]) 
     assert "give one of them with it" in result.stderr
 
 
+def test_two_results_that_one_annotation_tells_of_may_both_be_meant(tmp_path: Path, run: Callable[..., Any]) -> None:
+    text = """\
+from jaxtyping import Array, Bool, Float
+
+
+def match(a: Float[Array, "4"], b: Float[Array, "4"]) -> tuple[Bool[Array, "S"], Float[Array, "B S"]]:
+    return (a - b < 0.1).all(), (a - b).sum()
+"""
+    (tmp_path / "m.py").write_text(text)
+    shown = run(tmp_path, "--fix", "--unsafe-fixes").stdout
+    assert shown.count("what stands beside it says so too, so the code may be what is wrong") == 2
+    assert (tmp_path / "m.py").read_text() == text
+
+
 def test_a_number_that_the_code_may_have_taken_off_the_wrong_axis_is_left_to_its_author(
     tmp_path: Path, run: Callable[..., Any]
 ) -> None:

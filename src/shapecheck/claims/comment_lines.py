@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from shapecheck.claims.brackets import find_unclosed, may_list_bare_sizes
 from shapecheck.claims.comment_text import (
+    COMPUTED_AS,
     Segment,
     lists_letters,
     lone_capital,
@@ -125,7 +126,7 @@ def looks_like_code(text: str) -> bool:
     if text[-1] in "([{\\" or _ELEMENT.fullmatch(text) or text[0] in ")]}" or _KEYWORD_CODE.match(text):
         return True
     assignment = _ASSIGNMENT.match(text)
-    if assignment is not None and not _may_list_dims(text):
+    if assignment is not None and not (_may_list_dims(text) or COMPUTED_AS.search(text)):
         return not re.search(r"shapes?$", assignment.group("target").strip(), re.IGNORECASE)
     return _CALL.match(text) is not None and not text.lower().startswith("shape(")
 

@@ -92,11 +92,17 @@ _OF_ONE_AXIS = re.compile(
 )
 
 
+# `y = x * exp(-x): (b, t)` says how y is computed as well.
+COMPUTED_AS = re.compile(r"(?<=\w) = (?!lambda\b)[^:=\n]*[\w)\]](?=\s*:\s+[(\[])")
+
+
 def read_comment(text: str, known: Container[str] = frozenset(), *, described: bool = False) -> list[Segment]:
     """The shapes that a comment states, segment by segment; `known` are names of dims in this file.
 
     With `described` the text tells of one value, whose name stands before it: also `(4, 4) transform` may be its shape.
     """
+    if " = " in text and not described:
+        text = COMPUTED_AS.sub(lambda found: " " * len(found.group()), text)
     brackets = [
         each
         for each in find_brackets(text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Container, Iterator
 
 from shapecheck.claims.comment_text import read_comment
 from shapecheck.claims.doubtful_words import OF_ANOTHER_OR_CHANGED, SELDOM
@@ -141,12 +141,17 @@ _MADE_SO = re.compile(
     r"(?:(?!of\b|for\b|from\b|in\b|with\b|over\b|by\b)[\w-]+\s+){1,4}(?:of|with)\s+shape\s*[:=]?\s*[`'\"]*",
     re.IGNORECASE,
 )
+# "Real Fourier columns of shape (steps, k)" of a function that is given `steps` and `k`, and nothing else.
+_CALLED_SO = re.compile(
+    r"\s*(?:(?!of\b|for\b|from\b|in\b|with\b|over\b|by\b)[\w-]+\s+){1,6}(?:of|with)\s+shape\s*[:=]?\s*[`'\"]*",
+    re.IGNORECASE,
+)
 _BEHIND_LAST = re.compile(r"[`'\"]*(?P<noun>\s+(?:array|matrix|tensor|vector))?(?:,(?:\s[\w-]+){1,3})?[.\s]*")
 _SENTENCE_ENDS = re.compile(r"(?<=[^.]\.)\s|\n\s*\n")
 _LAST_NAME = re.compile(r"(\w+)[^\w]*$")
 
 
-def shape_of_summary(text: str, names: Container[str], known: Container[str]) -> DescribedShape | None:
+def shape_of_summary(text: str, names: Collection[str], known: Container[str]) -> DescribedShape | None:
     """The shape that the first sentence of a text ends with, if it names no other value in front of that."""
     first = _SENTENCE_ENDS.split(text, maxsplit=1)[0]
     segments = read_comment(first, known, described=True)
@@ -155,9 +160,11 @@ def shape_of_summary(text: str, names: Container[str], known: Container[str]) ->
     bracket = segments[0].shapes[0]
     before = first[: bracket.start]
     behind = _BEHIND_LAST.fullmatch(first, bracket.end)
+    sizes = bracket.spec.names()
+    is_of_sizes = bool(sizes) and {*names} <= {*sizes} and _CALLED_SO.fullmatch(before) is not None
     if (
         behind is None
-        or not (_BEFORE_LAST.search(before) or _MADE_SO.fullmatch(before))
+        or not (is_of_sizes or _BEFORE_LAST.search(before) or _MADE_SO.fullmatch(before))
         or OF_ANOTHER_OR_CHANGED.search(before)
         or SELDOM.search(before)
     ):

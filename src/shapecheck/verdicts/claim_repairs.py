@@ -17,6 +17,7 @@ from shapecheck.verdicts.judge import Contradiction, Verdicts
 from shapecheck.verdicts.name_axes import AxisNames, call_reader
 
 ALIKE = "--fix leaves it: line {line} says so too, so the code may be what is wrong"
+BESIDE = "--fix leaves it: what stands beside it says so too, so the code may be what is wrong"
 FAILS = "--fix leaves it: line {line} does not run with everything that was tried, so the code may be what is wrong"
 RAISES = "--fix leaves it: line {line} raises a shape error, so the code may be what is wrong"
 TAKEN = "--fix leaves it: line {line} calls what does not take it, so the code may be what is wrong"
@@ -107,7 +108,8 @@ def _doubt(
             continue
         theirs = _difference(sibling, false)
         if (own is not None and theirs is not None and own.agrees(theirs)) or _is_same(claim, sibling):
-            return ALIKE.format(line=sibling.span.line)
+            line = sibling.span.line
+            return BESIDE if line == claim.span.line else ALIKE.format(line=line)
     position = module.scopes[claim.scope].position
     for other, false in verdicts.bad.items():
         caller, callee = false.mismatch.call.caller, modules[other[0]]
