@@ -27,6 +27,34 @@ def f(x: Float[Array, "a b"], causal: bool = False) -> Float[Array, "a b"]:  ~SC
         "x.T",
         "-x",
     ),
+    "on_the_way.py": (
+        """
+def f(x: Float[Array, "a b"], scaled: bool = False) -> Float[Array, "a b"]:  ~SC203
+    if scaled:
+        x = {0}
+    return x
+""",
+        "x[:, :1]",
+        "x / 2",
+    ),
+    "field_on_the_way.py": (
+        """
+class Scale(eqx.Module):
+    weight: Array
+    halved: bool
+    def __init__(self, size: int, halved: bool = False):
+        self.weight, self.halved = jnp.ones(size), halved
+    def __call__(self, x: Float[Array, "n d"]):
+        y = x * self.weight
+        if not self.halved:
+            y = y + 1
+        if self.halved:
+            y = {0}
+        return y  # (n, d)  ~SC201
+""",
+        "y.sum(0)",
+        "y / 2",
+    ),
     "optional.py": (
         """
 def f(x: Float[Array, "a b"], mask: Optional[Float[Array, "b"]] = None) -> Float[Array, "a b"]:  ~SC203

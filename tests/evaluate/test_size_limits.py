@@ -52,6 +52,17 @@ def asserted(dirs: Float[Array, "rows n"], x: Float[Array, "n"]) -> Float[Array,
     y = dirs @ x  # (n,)  ~SC201
     return y
 
+def over_lines(x: Float[Array, "n d"]) -> Float[Array, "d n"]: ~SC203
+    assert (
+        x.shape[0] <= 16
+    ), f"at most 16, not {x.shape}"
+    if x.shape[1] > 32:
+        message = "too many"
+        raise ValueError(
+            message
+        )
+    return x
+
 def with_words(x: Float[Array, "n d"]) -> Float[Array, "d n"]: ~SC203
     n = x.shape[0]
     assert n < 17, "too many"

@@ -13,7 +13,16 @@ from collections.abc import Iterator, Sequence
 
 from shapecheck.claims.claim_sites import SiteKey
 from shapecheck.model import Point, Switch
-from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments, dotted_name, target_names, targets
+from shapecheck.syntax.scopes import (
+    Function,
+    PlacedStatement,
+    Tables,
+    arguments,
+    dotted_name,
+    parameter_defaults,
+    target_names,
+    targets,
+)
 
 _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
@@ -82,7 +91,7 @@ class PathReader:
             return ()
         if place.when == "before":
             return self._arms_before(statement, place.name)
-        return _arms(statement.node, place.name) if isinstance(statement.node, ast.If) else ()
+        return self._arms_of(statement.node, place.scope, place.name) if isinstance(statement.node, ast.If) else ()
 
     def _last_statement(self, line: int) -> PlacedStatement | None:
         """The last statement that starts on or before a line."""
@@ -117,7 +126,43 @@ class PathReader:
         if not giving or not self._tables.assigns(block[giving - 1], name):
             return ()
         node = block[giving - 1].node
-        return _arms(node, name) if isinstance(node, ast.If) else ()
+        return self._arms_of(node, statement.scope, name) if isinstance(node, ast.If) else ()
+
+    def _arms_of(self, node: ast.If, scope: int, name: str) -> Sequence[Point]:
+        """Where the arms of an `if` begin; of `if scaled: y = f(y)` the one, and the `if` that every way passes."""
+        is_alone = not node.orelse and not isinstance(node.body[-1], _ENDS)
+        if is_alone and _assigns(node, name) and self._is_flag(node.test, scope):
+            return _point(node), _point(node.body[0])
+        return _arms(node, name)
+
+    def _is_flag(self, test: ast.expr, scope: int) -> bool:
+        """Whether a test is a parameter or a field alone that is True or False, `self.causal` or `not train`."""
+        inner = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
+        head, _, rest = (dotted_name(inner) or "").partition(".")
+        if not rest:
+            return _takes_flag(self._tables.nodes[scope], head)
+        parent = self._tables.scopes[scope].parent
+        owner = self._tables.nodes[parent] if parent is not None else None
+        if head != "self" or not isinstance(owner, ast.ClassDef):
+            return False
+        fields = (each for each in owner.body if isinstance(each, ast.AnnAssign) and dotted_name(each.target) == rest)
+        makers = (each for each in owner.body if isinstance(each, ast.FunctionDef) and each.name == "__init__")
+        return any(_is_bool(each.annotation, each.value) for each in fields) or any(
+            _takes_flag(m, rest) for m in makers
+        )
+
+
+def _takes_flag(node: ast.AST | None, name: str) -> bool:
+    """Whether a function has a parameter of this name that is True or False."""
+    if not isinstance(node, Function):
+        return False
+    defaults = {parameter.arg: value for parameter, value in parameter_defaults(node)}
+    return any(each.arg == name and _is_bool(each.annotation, defaults.get(name)) for each in arguments(node))
+
+
+def _is_bool(annotation: ast.expr | None, default: ast.expr | None) -> bool:
+    is_default = isinstance(default, ast.Constant) and isinstance(default.value, bool)
+    return is_default or (isinstance(annotation, ast.Name) and annotation.id == "bool")
 
 
 def _arms(node: ast.If, name: str) -> Sequence[Point]:

@@ -6,18 +6,26 @@ the numbers, and the search learns from them which sizes the check would let pas
 
 from __future__ import annotations
 
+import ast
 import linecache
-import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from types import FrameType
+from typing import Final
 
+from shapecheck.evaluate.parse_python import parse_python
 from shapecheck.evaluate.probes.attribute_access import read_attribute
 
-_COMPARISON = re.compile(r"(?P<left>[\w.\[\]-]+) ?(?P<how>[<>]=?|[=!]=) ?(?P<right>[\w.\[\]-]+)")
-_AXIS = re.compile(r"([^\W\d]\w*)\.shape\[(-?\d)\]")
-_ATTRIBUTE = re.compile(r"([^\W\d]\w*)\.([^\W\d]\w*)")
-_IF = re.compile(r"\s*(?:el)?if\s+(?P<condition>.*):\s*(?:#.*)?$")
-_FAR = 8  # lines above what is raised
+_SIGNS: Final[dict[type[ast.cmpop], str]] = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+}
+_KEPT = 64  # files
 
 
 @dataclass(frozen=True)
@@ -49,42 +57,66 @@ class RefusedComparison:
 
 def read_refusal(frame: FrameType, line: int) -> RefusedComparison | None:
     """The comparison for which the code at a line of a frame raises, if there is one of two integers."""
-    condition, holds = _condition(frame.f_code.co_filename, line)
-    compared = _COMPARISON.fullmatch(condition)  # of a division, say, it is the rest that matters
-    if compared is None:
-        return None
-    left, right = (_size(frame, compared[side]) for side in ("left", "right"))
+    file = frame.f_code.co_filename
+    test, holds = _condition(tuple(linecache.getlines(file)), line)
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or type(test.ops[0]) not in _SIGNS:
+        return None  # of a division, say, it is the rest that matters
+    sides = test.left, test.comparators[0]
+    left, right = (_size(frame, side) for side in sides)
     if left is None or right is None:
         return None
-    named = {compared["left"]: left, compared["right"]: right}
-    where = ", ".join(f"{text} = {size}" for text, size in named.items() if not text.isdigit())
-    return RefusedComparison(condition, left, compared["how"], right, holds, where) if where else None
+    named = {ast.unparse(side): size for side, size in zip(sides, (left, right), strict=True)}
+    where = ", ".join(f"{text} = {size}" for text, size in named.items() if not text.lstrip("-").isdigit())
+    how = _SIGNS[type(test.ops[0])]
+    return RefusedComparison(ast.unparse(test), left, how, right, holds, where) if where else None
 
 
-def _size(frame: FrameType, text: str) -> int | None:
+def _size(frame: FrameType, side: ast.expr) -> int | None:
     """The integer that a side of a comparison is in a frame: a number, a variable, an attribute, an axis."""
-    if text.isdigit():
-        return int(text)
-    found: object = frame.f_locals.get(text)
-    if (axis := _AXIS.fullmatch(text)) is not None:
-        shape, number = read_attribute(frame.f_locals.get(axis[1]), "shape"), int(axis[2])
+    found: object = None
+    if isinstance(side, ast.Constant):
+        found = side.value
+    elif isinstance(side, ast.Subscript) and isinstance(number := _number(side.slice), int):
+        shape = _value(frame, side.value)
         found = shape[number] if type(shape) is tuple and -len(shape) <= number < len(shape) else None
-    elif (attribute := _ATTRIBUTE.fullmatch(text)) is not None:
-        found = read_attribute(frame.f_locals.get(attribute[1]), attribute[2])
+    else:
+        found = _value(frame, side)
     return found if type(found) is int else None
 
 
-def _condition(file: str, line: int) -> tuple[str, bool]:
-    """The condition of an `assert`, or of the `if` above what is raised; and whether it is the second, which holds."""
-    text = linecache.getline(file, line)
-    if text.lstrip().startswith("assert "):
-        return text.partition("assert ")[2].partition(", ")[0].strip(), False
-    if not text.lstrip().startswith("raise"):
-        return "", False
-    indented = len(text) - len(text.lstrip())
-    for above in range(line - 1, max(line - _FAR, 0), -1):
-        before = linecache.getline(file, above)
-        if before.strip() and len(before) - len(before.lstrip()) < indented:
-            found = _IF.match(before)
-            return (found["condition"].strip() if found is not None else ""), True
-    return "", False
+def _number(node: ast.expr) -> object:
+    """What is written as a number, perhaps a negative one."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -inner if isinstance(inner := _number(node.operand), int) else None
+    return node.value if isinstance(node, ast.Constant) else None
+
+
+def _value(frame: FrameType, node: ast.expr) -> object:
+    """What a variable, or an attribute of one, is in a frame."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return read_attribute(frame.f_locals.get(node.value.id), node.attr)
+    return frame.f_locals.get(node.id) if isinstance(node, ast.Name) else None
+
+
+@lru_cache(_KEPT)
+def _parse(lines: Sequence[str]) -> ast.Module | None:
+    try:
+        return parse_python("".join(lines))
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def _condition(lines: Sequence[str], line: int) -> tuple[ast.expr | None, bool]:
+    """The condition of an `assert` on a line, or of the `if` that raises there; and whether that is one that holds."""
+    found: tuple[ast.expr | None, bool] = (None, False)
+    tree = _parse(lines)
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.Assert) and _is_on(node, line):
+            return node.test, False
+        if isinstance(node, ast.If) and any(isinstance(each, ast.Raise) and _is_on(each, line) for each in node.body):
+            found = node.test, True
+    return found
+
+
+def _is_on(node: ast.stmt, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or line)
