@@ -70,8 +70,11 @@ TRAILING = {
         def f(x, w=None) -> Array:  # (B, N)
             b, h, c = x.shape
             return g(x)
+        def f(x, w=None) -> Array:  # (B, H, C)
+            batch, height, channels = x.shape
+            return g(x)
         """,
-        ["[B H C]: param x | return", "[B N]: return"],
+        ["[B H C]: param x | return", "[B N]: return", "[B H C]: param x | return"],
     ),
     "what is computed so, and no code that was switched off": (
         """

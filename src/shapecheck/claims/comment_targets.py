@@ -348,16 +348,26 @@ def _join_readings(targets: Sequence[CommentTarget]) -> CommentTarget:
 
 
 def _unpacked_as(function: Function, text: str) -> str:
-    """The array whose axes a function calls as the text does: x, of "(B, T)" and `b, t = x.shape`; "" if none."""
-    words = " ".join(re.findall(r"\w+", text.lower()))
+    """The array whose axes a function calls as the text does: x, of "(B, T)" and `b, t = x.shape`; "" if none.
+
+    So it does by words that begin with such letters: `batch, time = x.shape`.
+    """
+    words = re.findall(r"\w+", text.lower())
     for statement in function.body:
         if not (isinstance(statement, ast.Assign) and isinstance(target := statement.targets[0], ast.Tuple)):
             continue
-        array, names = shape_of(statement.value), [dotted_name(each) for each in target.elts]
-        called = " ".join(name.lower() for name in names if name is not None)
-        if isinstance(array, ast.Name) and len(names) > 1 and None not in names and f" {called} " in f" {words} ":
+        array, names = shape_of(statement.value), [(dotted_name(each) or "").lower() for each in target.elts]
+        rows = zip(*(words[start:] for start in range(len(names))), strict=False)
+        if isinstance(array, ast.Name) and len(names) > 1 and any(_are_names(row, names) for row in rows):
             return array.id
     return ""
+
+
+def _are_names(words: Sequence[str], names: Sequence[str]) -> bool:
+    """Whether words are these names, or their first letters."""
+    return all(
+        word == name or (len(word) == 1 and name.startswith(word)) for word, name in zip(words, names, strict=True)
+    )
 
 
 def _other_arm(node: ast.If) -> Sequence[ast.stmt]:

@@ -20,6 +20,7 @@ from shapecheck.evaluate.inputs.trials.choices import (
     is_length_key,
     is_member_key,
     is_rank_key,
+    is_stack_key,
     is_table_key,
     is_value_key,
     number_key,
@@ -28,10 +29,12 @@ from shapecheck.evaluate.inputs.trials.size_assignment import DIVISIBLE, DIVISIB
 from shapecheck.evaluate.inputs.trials.ties import Tie
 from shapecheck.evaluate.inputs.trials.trial import CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
+from shapecheck.evaluate.search.choice_search import asks_for_stack
 from shapecheck.evaluate.search.failure_excuses import is_excused, lacks_layer, unpacks
 from shapecheck.evaluate.search.further_runs import FurtherRuns
 from shapecheck.evaluate.search.size_search import MOST_TIES, SizeSearch, says_division
 from shapecheck.evaluate.search.unfit_sizes import RESHAPE, compared_integers, opposite_sizes, unfit_pairs
+from shapecheck.model.assumption import SEVERAL
 from shapecheck.shapes import parse_spec
 from shapecheck.worker.messages.plans import EntryPlan
 
@@ -109,7 +112,7 @@ class CodeErrors:
         is_error = self._fails_alike(failed[0]) and self._fails_complete(failed[0]) and self._fails_as_any(found)
         if not is_error or not self._fails_for_any_length(failed[0]) or self._fits_with_one(failed[0]):
             return None
-        if self._fits_with_number(failed[0]) or self._fits_as_axis(failed[0]):
+        if self._fits_with_number(failed[0]) or self._fits_as_axis(failed[0]) or self._goes_on_with_several(failed[0]):
             return None
         return failed[0] if not failed[0].has_guessed_rank() or self.is_of_no_guess(failed[0]) else None
 
@@ -264,6 +267,15 @@ class CodeErrors:
             if found is not None and not _has_same_words(found, error):
                 return True
         return False
+
+    def _goes_on_with_several(self, error: TrialOutcome) -> bool:
+        """Whether code that maps over one record comes further with a stack of them: whoever calls it passes that."""
+        stacks = tuple((key, SEVERAL) for key in error.options() if is_stack_key(key))
+        if error.failure is None or not stacks or not asks_for_stack(error.failure.message):
+            return False
+        choices = (*error.trial.choices, *stacks)
+        other = self._attempts.run_if_possible(dataclasses.replace(error.trial, choices=choices))
+        return other is not None and (other.failure is None or not asks_for_stack(other.failure.message))
 
     def _fits_with_one(self, error: TrialOutcome) -> bool:
         """Whether a made-up integer is what does not fit: with 1 in its place, as one group, the rest fits.

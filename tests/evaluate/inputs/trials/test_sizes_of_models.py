@@ -72,6 +72,12 @@ class Env:
         after = jax.vmap(self.step)(states, actions)
         return after.steps
 
+    def inner(self, state: State, action: int):
+        raise NotImplementedError
+
+    def of_others(self, states: State, actions: Int[Array, "n"]) -> Int[Array, "n"]: ~unreached
+        return jax.vmap(self.inner)(states, actions) ~SC302
+
     def wrong(self, states: State, actions: Int[Array, "n"]) -> Int[Array, "n 2"]: ~unreached
         after = jax.vmap(self.step)(states, actions)
         return after.steps
