@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from shapecheck.model import (
     ArrayValue,
@@ -156,7 +157,8 @@ def _is_nearer(value: Value) -> bool:
 def _as_stack(claim: Claim, value: Value) -> Iterator[ArrayValue]:
     """A list of arrays of one shape as the array that they would be stacked: `[x, y]  # (2, n)`; lists of lists, too.
 
-    A tuple, such as `meshgrid` gives, if the claim says in front of how many it is.
+    A tuple, such as `meshgrid` gives, if the claim says in front of how many it is. Of arrays of several lengths, as of
+    `lengths: tuple  # (n_planes,) of arrays`, it may say how many there are.
     """
     first = parse_spec(claim.spec).dims[:1]
     if isinstance(value, TreeValue) and (
@@ -165,6 +167,16 @@ def _as_stack(claim: Claim, value: Value) -> Iterator[ArrayValue]:
         stacked = _stack(value)
         if stacked is not None:
             yield stacked
+    first_array = next(arrays_in(value), None)
+    if first_array is not None and len(parse_spec(claim.spec).dims) == 1 and _is_ragged(value):
+        yield replace(first_array, shape=(str(len(value.children)),))
+
+
+def _is_ragged(value: Value) -> TypeGuard[TreeValue]:
+    """Whether a list or tuple holds arrays of several shapes and nothing else."""
+    items = value.children if isinstance(value, TreeValue) and value.kind in ("list", "tuple") else ()
+    shapes = {each.shape if isinstance(each, ArrayValue) else None for each in items}
+    return len(shapes) > 1 and None not in shapes
 
 
 def _stack(value: Value) -> ArrayValue | None:
