@@ -49,6 +49,8 @@ _MEMBER, _MEMBER_SECONDS = 120, 2.0  # attempts and seconds for one member of a 
 _RANKS, _RANKS_SECONDS = 24, 2.0  # attempts and seconds for other ranks of arrays that nothing describes
 _LEAST_FAILURES = 2  # assignments of different sizes that must fail alike
 
+_MOST_PAIRS = 30  # of integers of a constructor
+
 
 class CodeErrors:
     """Judges the failures of one entry. An error `persists` if it is the same for all choices that nobody describes."""
@@ -113,6 +115,8 @@ class CodeErrors:
         if not is_error or not self._fails_for_any_length(failed[0]) or self._fits_with_one(failed[0]):
             return None
         if self._fits_with_number(failed[0]) or self._fits_as_axis(failed[0]) or self._goes_on_with_several(failed[0]):
+            return None
+        if self._fits_for_one_width(failed[0]):
             return None
         return failed[0] if not failed[0].has_guessed_rank() or self.is_of_no_guess(failed[0]) else None
 
@@ -265,6 +269,29 @@ class CodeErrors:
             choices = (*error.trial.choices, *zip(keys, options, strict=True))
             found = self._attempts.run_if_possible(dataclasses.replace(error.trial, choices=choices))
             if found is not None and not _has_same_words(found, error):
+                return True
+        return False
+
+    def _fits_for_one_width(self, error: TrialOutcome) -> bool:
+        """Whether two integers of a constructor are joined, and claims have one name for what has the size of both.
+
+        Of `Linear(local + shared, 1)` of two arrays "n d", joined, the claims say that both are d. Where it is the two
+        themselves that do not fit, the code mixes them up.
+        """
+        call, message = error.bound_call, error.failure.message if error.failure is not None else ""
+        if call is None or not self._accuses:
+            return False
+        unfit = set(_NUMBERS.findall(message))
+        named = {text for name, text in call.chosen if self._call_spec.signature.uses(name)}
+        own = {name: size for name, size in call.integers.items() if name not in call.arguments}
+        for known, other in itertools.islice(itertools.permutations(own, 2), _MOST_PAIRS):
+            size, second = own[known], own[other]
+            if str(size) not in named or str(second) in unfit or str(size + second) not in unfit:
+                continue
+            equal = self._attempts.run_if_possible(
+                dataclasses.replace(error.trial, init=((known, size), (other, size)))
+            )
+            if equal is not None and equal.ok:
                 return True
         return False
 

@@ -54,6 +54,30 @@ def wrong(x, n=8):
     '''
     return x + jnp.ones(n) ~SC301
 """,
+    # two widths of which claims say that they are one, where what is joined has both
+    "joined.py": """
+class Decoder(eqx.Module):
+    lift: eqx.nn.Linear
+    score: eqx.nn.Linear
+
+    def __init__(self, local: int, shared: int, *, key):
+        self.lift = eqx.nn.Linear(shared, shared, key=key)
+        self.score = eqx.nn.Linear(shared + local, 1, key=key)
+
+    def __call__(self, a: Float[Array, "n d"], b: Float[Array, "n d"]) -> Float[Array, "n 1"]:
+        return jax.vmap(self.score)(jnp.concatenate([a, jax.vmap(self.lift)(b)], axis=-1))
+
+class Wrong(eqx.Module):
+    lift: eqx.nn.Linear
+    score: eqx.nn.Linear
+
+    def __init__(self, local: int, shared: int, *, key):
+        self.lift = eqx.nn.Linear(shared, shared, key=key)
+        self.score = eqx.nn.Linear(shared + local, 1, key=key)
+
+    def __call__(self, a: Float[Array, "n d"], b: Float[Array, "n d"]) -> Float[Array, "n 1"]: ~unreached
+        return jax.vmap(self.score)(jnp.concatenate([a, a, jax.vmap(self.lift)(b)], axis=-1)) ~SC301
+""",
     # of what is mapped over there are several, and numbers are kept in an array then
     "several.py": """
 from typing import NamedTuple
