@@ -86,6 +86,19 @@ class State(NamedTuple):
     steps: int
     done: bool
 
+class Setting(dict):
+    pass
+
+@dataclasses.dataclass
+class Named(Setting):
+    steps: int
+
+    def __hash__(self):
+        return id(self)
+
+def named(one: Named, actions: Int[Array, "n"]) -> Int[Array, "n"]:
+    return actions + one.steps
+
 class Env:
     most: int = 128
 

@@ -249,7 +249,10 @@ def _is_pytree(cls: type) -> bool:
     """Whether JAX looks into instances of a class; a bare one has nothing yet that could be found."""
     if issubclass(cls, tuple):
         return True
-    bare = object.__new__(cls)
+    try:
+        bare = object.__new__(cls)
+    except TypeError:  # an abstract class, or one of another layout
+        return False
     try:
         return jax.tree_util.tree_leaves(bare) != [bare]
     except Exception as error:  # of the class's own way, which looks for its fields
