@@ -72,7 +72,7 @@ class HashedFiles:
         """The files as they are seen where `roots` are imported one after the other, and `always` may always run."""
         key = tuple(files)
         if key not in self._graphs:
-            self._summaries.fetch([(self._read(each.file), each.test) for each in files])
+            self._summaries.fetch((self._read(each.file), each.test) for each in files)
             sources = [
                 GraphFile(
                     self.portable(file.file),
