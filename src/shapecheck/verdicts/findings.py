@@ -213,7 +213,8 @@ def _is_beside(module: Module, key: ClaimKey, false: Contradiction, failure: Fai
     is_text = claim.notation != "annotation" and module.sites[claim.sites[0]].kind == "param"
     if not is_text or caller is None or frame is None or (caller.path, caller.line) == (frame.path, frame.line):
         return False
-    return caller.path == frame.path and (caller.function + ".").startswith(frame.function + ".")
+    is_in_it = (caller.function + ".").startswith(frame.function + ".") or caller.function == "<lambda>"  # Python 3.10
+    return caller.path == frame.path and is_in_it
 
 
 def _denied_before(
