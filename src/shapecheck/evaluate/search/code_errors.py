@@ -48,7 +48,6 @@ _SEVERAL = 2  # axes of a variadic dim, which then are more than one
 _MEMBER, _MEMBER_SECONDS = 120, 2.0  # attempts and seconds for one member of a union
 _RANKS, _RANKS_SECONDS = 24, 2.0  # attempts and seconds for other ranks of arrays that nothing describes
 _LEAST_FAILURES = 2  # assignments of different sizes that must fail alike
-
 _MOST_PAIRS = 30  # of integers of a constructor
 
 
