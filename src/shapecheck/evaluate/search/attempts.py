@@ -233,7 +233,7 @@ class Attempts:
                 trace,
                 lacks_package=lacks,
                 takes_long=isinstance(error, TooExpensiveError),
-                refused=refusal_of(error, self.recorder),
+                refused=refusal_of(error, self.recorder, self.call_spec.signature.function),
             )
         bound_call = bound_call.with_later()
         return TrialOutcome(trial, self.recorder.finish(), bound_call, None, self.recorder.watch.finish())

@@ -386,7 +386,8 @@ class EntrySearch:
             return tuple(self._result(outcome) for outcome in made.ok)
         may_refuse = self._accuses and not found.failed[0].lacks_package
         refused = find_refused(found.failed, self._call_spec, self.attempts) if may_refuse else None
-        if refused is not None:
+        # A check of several arguments may ask for no more than that sizes are equal, in whatever words.
+        if refused is not None and not self._sizes.under_any_tie(found).tied:
             return (self._result(found.failed[0]), self._result_of_refused(refused, found.failed[0]))
         deepest = max(found.failed, key=lambda outcome: outcome.depth)
         if deepest.failure is not None and deepest.failure.kind == "shape":

@@ -445,7 +445,9 @@ class SizeSearch:
 
         What a line calls comes later than the line.
         """
-        if found.depth != before.depth or found.trace != before.trace:
+        # One `raise` for several comparisons stands more than once in what Python compiles.
+        in_one_check = found.refused is not None and before.refused is not None and found.place == before.place
+        if found.depth != before.depth or (found.trace != before.trace and not in_one_check):
             return (found.depth, found.trace) > (before.depth, before.trace)
         return fails_elsewhere(found, before)
 

@@ -18,6 +18,7 @@ from shapecheck.evaluate.search.unfit_sizes import (
     contracts,
     left_over_axes,
     opposite_sizes,
+    refused_pairs,
     shapes_in,
     texts_of,
     words_of,
@@ -63,11 +64,12 @@ def proposals(outcome: TrialOutcome) -> list[tuple[str, str]]:
     settled = {name for name, text in outcome.trial.substitution.ties if text.isdigit()}
     open_sizes = {text: name for text, name in free.items() if name not in settled}  # nothing follows from a number
     pairs = [
+        *_products(outcome, free),
         *_expressions(outcome, named, words),
         *_solutions(outcome, [int(w) for w in words if w.isdigit()]),
         *_pairs(free, named, sizes, fixed, multiples, open_sizes),
     ]
-    opposite = [frozenset(axes) for axes in opposite_sizes(failure.message)]
+    opposite = [frozenset(axes) for axes in (*opposite_sizes(failure.message), *refused_pairs(outcome))]
     numbers = {name: text for text, name in free.items()}
     # First the two sizes that stand in one place of the two shapes: a long message has too many pairs.
     pairs.sort(key=lambda tie: frozenset((numbers.get(tie[0], ""), numbers.get(tie[1], tie[1]))) not in opposite)
@@ -119,6 +121,20 @@ def as_number(tie: tuple[str, str], outcome: TrialOutcome) -> tuple[str, str] | 
     sizes = {name: int(text) for name, text in chosen if text.isdigit()}
     size = known_size(parse_spec(f"({tie[1]})").dims[0], sizes)
     return None if size is None else (tie[0], str(size))
+
+
+def _products(outcome: TrialOutcome, free: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Ties by which products pass a check: `y.size == math.prod(x.shape)`, or `(heads*width,)` of 8 times the width."""
+    sizes = [(int(text), name) for text, name in free.items() if text.isdigit()]
+    computed = outcome.bound_call.computed if outcome.bound_call is not None else {}
+    for one, other in itertools.chain(*((pair, pair[::-1]) for pair in refused_pairs(outcome))):
+        if one in free:
+            several = itertools.combinations(sizes, 2)
+            yield from ((free[one], f"{a}*{b}") for (x, a), (y, b) in several if str(x * y) == other)
+        for size, name in sizes if int(one) in computed else ():
+            apiece, rest = divmod(int(one), size)
+            if not rest and name in names(computed[int(one)].expression) and int(other) % apiece == 0 < int(other):
+                yield name, str(int(other) // apiece)
 
 
 def _expressions(outcome: TrialOutcome, named: Sequence[str], words: Sequence[str]) -> Iterator[tuple[str, str]]:

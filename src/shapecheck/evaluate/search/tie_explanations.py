@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import re
 
 from shapecheck.evaluate.inputs.facts.namesakes import may_be_one_dim
-from shapecheck.evaluate.inputs.trials.size_assignment import STACKED
+from shapecheck.evaluate.inputs.trials.size_assignment import STACKED, known_size
 from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec, CallSignature, Tie, equal_through_open, explain_tie
 from shapecheck.evaluate.inputs.trials.trial import BoundCall, TrialOutcome
 from shapecheck.evaluate.probes.recorder import ClaimedShapes
 from shapecheck.evaluate.search.suggest_ties import contracts_with_own, meets_count
 from shapecheck.model import ArrayValue, Assumption, FunctionKey
 from shapecheck.shapes import NamedDim, parse_spec
+from shapecheck.shapes.expressions import names
 
 _QUOTIENT = re.compile(r"(?P<of>[^\W\d]\w*)//(?P<by>[^\W\d]\w*)")
 
@@ -22,8 +24,8 @@ class TieExplanations:
     """Explains the ties of one entry's runs, of a function with this `signature` in this `scope`.
 
     A search notes the ties that it has seen to be so: `met` are sizes of arrays that instances hold, with which axes
-    are contracted; `related` are as functions that are called say of their arguments; `columns` are names of last axes,
-    by which integers code flattens these.
+    are contracted; `related` are as functions that are called say of their arguments; `demanded` are as a check in the
+    code demands of its arguments; `columns` are names of last axes, by which integers code flattens these.
     """
 
     def __init__(
@@ -35,6 +37,7 @@ class TieExplanations:
         self._signature, self._claimed_shapes, self._scope = signature, claimed_shapes, scope
         self.met: set[Tie] = set()
         self.related: set[Tie] = set()
+        self.demanded: set[Tie] = set()
         self.columns: dict[str, tuple[str, ...]] = {}
 
     def is_explained(self, tie: Tie, outcome: TrialOutcome) -> bool:
@@ -46,6 +49,8 @@ class TieExplanations:
             or self._is_named_so(tie, outcome)
         ):
             self.met.add(tie)
+        if _is_demanded(tie, outcome):
+            self.demanded.add(tie)
         return self.explain(tie, outcome).provenance != "invented"
 
     def explain(self, tie: Tie, outcome: TrialOutcome) -> Assumption:
@@ -53,7 +58,7 @@ class TieExplanations:
         if outcome.bound_call is None:
             return Assumption("tie", *tie, "invented")
         name, text = tie
-        if tie in self.related:
+        if tie in self.related or tie in self.demanded:
             named = outcome.bound_call.sizes().names_of(int(text)) if text.isdigit() else []
             return Assumption("tie", name, named[0] if named else text, "written")
         if tie in self.met or STACKED in tie:  # several records are as many as what goes along with them
@@ -122,6 +127,23 @@ class TieExplanations:
                     pairs = zip(dims, shape, strict=True)
                     found.update(dim.name for dim, axis in pairs if isinstance(dim, NamedDim) and axis == size)
         return found
+
+
+def _is_demanded(tie: Tie, outcome: TrialOutcome) -> bool:
+    """Whether a check of the arguments, which the code makes itself, has refused the two sizes since they differ."""
+    bound_call, refused = outcome.bound_call, outcome.refused
+    if bound_call is None or refused is None or not refused.given:
+        return False
+    (name, text), sizes = tie, bound_call.sizes().by_name()
+    size = int(text) if text.isdigit() else known_size(parse_spec(f"({text})").dims[0], sizes)
+    before = sizes.get(name)
+    if before is None or not isinstance(size, int):
+        return False
+    # Of what follows from the name, as `n*width` does, it is the product that was refused.
+    follow = [number for number, dim in bound_call.computed.items() if name in names(dim.expression)]
+    tied = {before: size, **{number: number // before * size for number in follow if number % before == 0}}
+    pairs = itertools.chain(*((pair, pair[::-1]) for pair in refused.unequal()))
+    return any(wanted == tied.get(number) for number, wanted in pairs)
 
 
 def _other_axis(name: str, size: int, bound_call: BoundCall) -> str:

@@ -79,6 +79,11 @@ def lies_with_sizes(outcome: TrialOutcome) -> bool:
     return bool(unfit_pairs(outcome)) and _OF_RANKS.search(message) is None
 
 
+def refused_pairs(outcome: TrialOutcome) -> list[tuple[str, ...]]:
+    """The pairs of sizes that a check of the user's refused, since they are not equal."""
+    return [(str(left), str(right)) for left, right in outcome.refused.unequal()] if outcome.refused is not None else []
+
+
 def unfit_axes(outcome: TrialOutcome) -> int:
     """How many axes of the shapes in the message of a failure do not fit."""
     return len(opposite_sizes(outcome.failure.message)) if outcome.failure is not None else 0
@@ -118,6 +123,8 @@ def fails_elsewhere(outcome: TrialOutcome, before: TrialOutcome) -> bool:
     if _NUMBER.sub("", texts[0]) != _NUMBER.sub("", texts[1]):
         return True
     if len(opposite_sizes(texts[0])) < len(opposite_sizes(texts[1])):
+        return True
+    if len(refused_pairs(outcome)) < len(refused_pairs(before)):
         return True
     if not _models_shapes(outcome) <= set(_SHAPE.findall(texts[1])):  # another array of the model takes part
         return True

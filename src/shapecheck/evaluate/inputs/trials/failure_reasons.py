@@ -9,7 +9,7 @@ import linecache
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 
 import jax
@@ -20,7 +20,7 @@ from shapecheck.evaluate.inputs.trials.refused_sizes import RefusedComparison, r
 from shapecheck.evaluate.jax_internals import VALUE_WORDS, is_machinery, public_name
 from shapecheck.evaluate.own_errors import Trace, frames_of, message_of, tracebacks_of
 from shapecheck.evaluate.parse_python import parse_python
-from shapecheck.evaluate.probes.attribute_access import own_names
+from shapecheck.evaluate.probes.attribute_access import own_names, underlying_function
 from shapecheck.evaluate.probes.describe_value import describe, is_array
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.stand_ins import named_stand_in
@@ -116,11 +116,20 @@ def explain(error: BaseException, recorder: Recorder) -> Failure:
     )
 
 
-def refusal_of(error: BaseException, recorder: Recorder) -> RefusedComparison | None:
-    """The comparison of sizes for which the user's own code raised an error, if that is why."""
+def refusal_of(
+    error: BaseException, recorder: Recorder, function: Callable[..., object] | None
+) -> RefusedComparison | None:
+    """The comparison of sizes for which the user's own code raised an error, if that is why.
+
+    `function` is the one that is evaluated: a comparison may be one of its arguments.
+    """
     frames = frames_of(error)
     is_users = bool(frames) and frames[-1][0].f_code.co_filename in recorder.paths
-    return read_refusal(*frames[-1]) if is_users and _kind(error, frames, recorder.paths) == "other" else None
+    if not is_users or _kind(error, frames, recorder.paths) != "other":
+        return None
+    code = getattr(underlying_function(function), "__code__", None)
+    entry = next((frame for frame, _ in frames if frame.f_code is code), None)
+    return read_refusal(*frames[-1], entry)
 
 
 def trace_of(error: BaseException, recorder: Recorder) -> Trace:

@@ -7,15 +7,17 @@ the numbers, and the search learns from them which sizes the check would let pas
 from __future__ import annotations
 
 import ast
+import itertools
 import linecache
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import FrameType
-from typing import Final
+from typing import Any, Final
 
+from shapecheck.evaluate.inputs.trials.compared_sizes import FrameSizes, Sizes, given_objects
 from shapecheck.evaluate.parse_python import parse_python
-from shapecheck.evaluate.probes.attribute_access import read_attribute
 
 _SIGNS: Final[dict[type[ast.cmpop], str]] = {
     ast.Lt: "<",
@@ -25,22 +27,33 @@ _SIGNS: Final[dict[type[ast.cmpop], str]] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
 }
+_HOLDS: Final[dict[str, Callable[[Any, Any], bool]]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
 _KEPT = 64  # files
 
 
 @dataclass(frozen=True)
 class RefusedComparison:
-    """A comparison of two integers for which an error was raised: since it `holds`, or since it does not, by `assert`.
+    """A comparison of sizes for which an error was raised: since it `holds`, or since it does not, by `assert`.
 
-    `where` has those of its sides that are no numbers, with theirs: "n = 76".
+    Each side is a number, or the sizes of a shape. `where` has those of its sides that are no numbers, with theirs:
+    "n = 76". With `given` sides, it is the arguments of the checked function that do not go together, and nothing that
+    was computed of them.
     """
 
     condition: str
-    left: int
+    left: Sizes
     how: str
-    right: int
+    right: Sizes
     holds: bool
     where: str
+    given: bool = False
 
     def behind(self, message: str) -> str:
         """What to add to what was raised: ` (n > 16, where n = 76)`; ` (where n = 76)` where that cites it."""
@@ -49,53 +62,58 @@ class RefusedComparison:
 
     def most(self) -> tuple[int, int] | None:
         """The size that is too large for the other, and the largest one that is not; None if both may not differ."""
-        if self.how in ("==", "!="):
+        if self.how in ("==", "!=") or not isinstance(self.left, int) or not isinstance(self.right, int):
             return None
         is_strict = ("=" in self.how) is self.holds
         return max(self.left, self.right), min(self.left, self.right) - is_strict
 
+    def unequal(self) -> list[tuple[int, int]]:
+        """The pairs of sizes that should be equal, and are not."""
+        if (self.how == "!=") is not self.holds or self.how not in ("==", "!="):
+            return []
+        left, right = ((side,) if isinstance(side, int) else side for side in (self.left, self.right))
+        return (
+            [pair for pair in zip(left, right, strict=False) if pair[0] != pair[1]] if len(left) == len(right) else []
+        )
 
-def read_refusal(frame: FrameType, line: int) -> RefusedComparison | None:
-    """The comparison for which the code at a line of a frame raises, if there is one of two integers."""
+
+def read_refusal(frame: FrameType, line: int, entry: FrameType | None = None) -> RefusedComparison | None:
+    """The comparison for which the code at a line of a frame raises, if there is one of sizes.
+
+    Of several it is one of sizes that should be equal. `entry` is the frame of the checked function.
+    """
     file = frame.f_code.co_filename
-    test, holds = _condition(tuple(linecache.getlines(file)), line)
-    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or type(test.ops[0]) not in _SIGNS:
-        return None  # of a division, say, it is the rest that matters
-    sides = test.left, test.comparators[0]
-    left, right = (_size(frame, side) for side in sides)
-    if left is None or right is None:
+    tree = _parse(tuple(linecache.getlines(file)))
+    if tree is None:
         return None
-    named = {ast.unparse(side): size for side, size in zip(sides, (left, right), strict=True)}
-    where = ", ".join(f"{text} = {size}" for text, size in named.items() if not text.lstrip("-").isdigit())
-    how = _SIGNS[type(test.ops[0])]
-    return RefusedComparison(ast.unparse(test), left, how, right, holds, where) if where else None
+    arguments = None
+    if entry is not None:
+        of_entry = (
+            tree if entry.f_code.co_filename == file else _parse(tuple(linecache.getlines(entry.f_code.co_filename)))
+        )
+        arguments = given_objects(entry, _function_of(of_entry, entry))
+    sizes = FrameSizes(frame, _function_of(tree, frame), arguments)
+    found = [_refused(sizes, each, holds) for test, holds in _conditions(tree, line) for each in _links(test)]
+    refused = [each for each in found if each is not None]
+    return next((each for each in refused if each.unequal()), next(iter(refused), None))
 
 
-def _size(frame: FrameType, side: ast.expr) -> int | None:
-    """The integer that a side of a comparison is in a frame: a number, a variable, an attribute, an axis."""
-    found: object = None
-    if isinstance(side, ast.Constant):
-        found = side.value
-    elif isinstance(side, ast.Subscript) and isinstance(number := _number(side.slice), int):
-        shape = _value(frame, side.value)
-        found = shape[number] if type(shape) is tuple and -len(shape) <= number < len(shape) else None
-    else:
-        found = _value(frame, side)
-    return found if type(found) is int else None
-
-
-def _number(node: ast.expr) -> object:
-    """What is written as a number, perhaps a negative one."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return -inner if isinstance(inner := _number(node.operand), int) else None
-    return node.value if isinstance(node, ast.Constant) else None
-
-
-def _value(frame: FrameType, node: ast.expr) -> object:
-    """What a variable, or an attribute of one, is in a frame."""
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        return read_attribute(frame.f_locals.get(node.value.id), node.attr)
-    return frame.f_locals.get(node.id) if isinstance(node, ast.Name) else None
+def _refused(sizes: FrameSizes, test: ast.Compare, holds: bool) -> RefusedComparison | None:
+    (how,), sides = map(type, test.ops), (test.left, test.comparators[0])
+    if how not in _SIGNS:
+        return None  # of a division, say, it is the rest that matters
+    left, right = (sizes.read(side) for side in sides)
+    if left is None or right is None or isinstance(left.value, int) is not isinstance(right.value, int):
+        return None
+    sign = _SIGNS[how]
+    if not isinstance(left.value, int) and sign not in ("==", "!="):
+        return None
+    if _HOLDS[sign](left.value, right.value) is not holds:
+        return None  # it is another part of the condition that decides
+    named = {ast.unparse(side): each.value for side, each in zip(sides, (left, right), strict=True)}
+    where = ", ".join(f"{text} = {each}" for text, each in named.items() if text != str(each))
+    given = left.given and right.given
+    return RefusedComparison(ast.unparse(test), left.value, sign, right.value, holds, where, given) if where else None
 
 
 @lru_cache(_KEPT)
@@ -106,15 +124,47 @@ def _parse(lines: Sequence[str]) -> ast.Module | None:
         return None
 
 
-def _condition(lines: Sequence[str], line: int) -> tuple[ast.expr | None, bool]:
-    """The condition of an `assert` on a line, or of the `if` that raises there; and whether that is one that holds."""
-    found: tuple[ast.expr | None, bool] = (None, False)
-    tree = _parse(lines)
-    for node in ast.walk(tree) if tree is not None else ():
+def _conditions(tree: ast.Module, line: int) -> Iterator[tuple[ast.expr, bool]]:
+    """The comparisons that may have decided that an `assert` on a line fails, or that an `if` raises there.
+
+    With each, whether it is one that holds then.
+    """
+    for node in ast.walk(tree):
         if isinstance(node, ast.Assert) and _is_on(node, line):
-            return node.test, False
-        if isinstance(node, ast.If) and any(isinstance(each, ast.Raise) and _is_on(each, line) for each in node.body):
-            found = node.test, True
+            yield from _parts(node.test, holds=False)
+        elif isinstance(node, ast.If):
+            for body, holds in ((node.body, True), (node.orelse, False)):
+                if any(isinstance(each, ast.Raise) and _is_on(each, line) for each in body):
+                    yield from _parts(node.test, holds=holds)
+
+
+def _parts(test: ast.expr, *, holds: bool) -> Iterator[tuple[ast.expr, bool]]:
+    """The parts of a condition that `and`, `or` and `not` make of others."""
+    if isinstance(test, ast.BoolOp):
+        for each in test.values:
+            yield from _parts(each, holds=holds)
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        yield from _parts(test.operand, holds=not holds)
+    else:
+        yield test, holds
+
+
+def _links(test: ast.expr) -> Iterator[ast.Compare]:
+    """The comparisons of two in a row of them: of `0 < n <= 16` there are two."""
+    sides = [test.left, *test.comparators] if isinstance(test, ast.Compare) else []
+    for (left, right), how in zip(
+        itertools.pairwise(sides), test.ops if isinstance(test, ast.Compare) else (), strict=False
+    ):
+        yield ast.Compare(left, [how], [right])
+
+
+def _function_of(tree: ast.Module | None, frame: FrameType) -> ast.AST | None:
+    """The function whose code a frame runs."""
+    found: ast.AST | None = None
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == frame.f_code.co_name:
+            first = min((node.lineno, *(each.lineno for each in node.decorator_list)))
+            found = node if first <= frame.f_code.co_firstlineno <= node.lineno else found
     return found
 
 
