@@ -27,6 +27,7 @@ from shapecheck.evaluate.inputs.facts.types_by_use import type_by_use
 from shapecheck.evaluate.inputs.project.nested_arguments import classes_in
 from shapecheck.evaluate.inputs.synthesis.synthesise_arguments import SUPPLIED, AsMember
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
+from shapecheck.evaluate.inputs.trials.size_assignment import DIVISIBLE, DIVISIBLE_TOO, LARGE, LARGE_TOO
 from shapecheck.evaluate.inputs.trials.trial import CallSpec, Trial, TrialOutcome
 from shapecheck.evaluate.limits import Stopwatch
 from shapecheck.evaluate.probes.recorder import Recorder
@@ -49,6 +50,11 @@ _SECONDS = 4.0  # for all other paths of one function
 _MOST_ATTEMPTS = 40  # for one of them
 _MOST = 8  # values of switches that are tried
 _MOST_TOGETHER = 2
+# Of `if features % heads == 0:`, and of `if seq > 512:`, where the usual sizes take the other branch.
+_OTHER_SIZES = (
+    ((DIVISIBLE, DIVISIBLE_TOO), "with sizes that divide each other"),
+    ((LARGE, LARGE_TOO), "with large sizes"),
+)
 
 Statics = Mapping[str, object]
 NO_STATICS: Statics = types.MappingProxyType({})
@@ -187,6 +193,32 @@ def evaluate_others(
         runs = tuple(run for run in runs if run.status == "ok" or (run.failure and run.failure.kind == "shape"))
         left &= missing_paths(plan, scope.index, runs)
         yield from runs
+    wanted = left - left_out if _has_free_sizes(found) else set()
+    for variants, words in _OTHER_SIZES:
+        if watch.seconds() > most or not wanted:
+            return
+        try:
+            call_spec = dataclasses.replace(call_specs({}, {}), variants=variants, attempts=_MOST_ATTEMPTS)
+            other = dataclasses.replace(entry, target=f"{entry.target} {words}")
+            search = EntrySearch(other, call_spec, recorder, max(most - watch.seconds(), 1.0))
+            first = search.attempts.run(Trial(mode="sized", variant=variants[0], rank=call_spec.ranks[0]))
+            fails = first.failure is not None and first.failure.kind == "shape" and variants[0] == DIVISIBLE
+            if not fails and not wanted & _seen_in(first, (plan.path, scope.index)):
+                continue
+            runs = search.evaluate()
+        except CannotSynthesiseError:
+            continue
+        # That the code takes no more than so many may be meant.
+        runs = tuple(
+            run for run in runs if run.status == "ok" or (fails and run.failure and run.failure.kind == "shape")
+        )
+        wanted &= missing_paths(plan, scope.index, runs)
+        yield from runs
+
+
+def _has_free_sizes(found: Iterable[Evaluation]) -> bool:
+    """Whether a function went to its end with sizes that may be chosen otherwise."""
+    return any(run.status == "ok" and run.mode == "sized" and run.sizes for run in found)
 
 
 def _is_worth_another(run: Evaluation) -> bool:

@@ -78,7 +78,8 @@ class FurtherRuns:
         for invention in (ODD, EVEN, 0) if invents else (0,):
             if invention == EVEN and not divides:
                 continue
-            for variant in (LARGE_TOO,) if first.trial.variant == LARGE else (1, 0, 2, DIVISIBLE, DIVISIBLE_TOO):
+            usual = (LARGE_TOO,) if first.trial.variant == LARGE else (1, 0, 2, DIVISIBLE, DIVISIBLE_TOO)
+            for variant in self._call_spec.variants or usual:
                 trial = dataclasses.replace(first.trial, variant=variant, invention=invention)
                 if variant in tried and not invention:
                     continue

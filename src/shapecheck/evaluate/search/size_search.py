@@ -143,12 +143,13 @@ class SizeSearch:
                 break
             if failed and self._call_spec.model_axes(failed[0]) not in (None, rank):
                 continue  # with none, an argument goes with whatever the model has
-            for variant in _VARIANTS if rank == ranks[0] else (0, 2):
-                if variant in _SPECIAL and not any(map(_may_divide, failed)):
+            asked = self._call_spec.variants
+            for variant in asked or (_VARIANTS if rank == ranks[0] else (0, 2)):
+                if variant in _SPECIAL and not asked and not any(map(_may_divide, failed)):
                     continue
-                if variant in _LARGE and not _is_too_small(failed[0]):
+                if variant in _LARGE and not asked and not _is_too_small(failed[0]):
                     break
-                flattened = self._with_columns(failed) if variant == _SPECIAL[0] else None
+                flattened = self._with_columns(failed) if variant == _SPECIAL[0] and failed else None
                 if flattened is not None:
                     return SearchResult(ok=self._loosen(flattened))
                 outcome = self._as_called(self._attempts.run(dataclasses.replace(start, rank=rank, variant=variant)))

@@ -17,6 +17,7 @@ from shapecheck.model import ArrayValue, Assumption, FunctionKey
 from shapecheck.shapes import NamedDim, parse_spec
 from shapecheck.shapes.expressions import names
 
+_NUMBER = re.compile(r"\d+")
 _QUOTIENT = re.compile(r"(?P<of>[^\W\d]\w*)//(?P<by>[^\W\d]\w*)")
 
 
@@ -130,11 +131,15 @@ class TieExplanations:
 
 
 def _is_demanded(tie: Tie, outcome: TrialOutcome) -> bool:
-    """Whether a check of the arguments, which the code makes itself, has refused the two sizes since they differ."""
+    """Whether a check of the arguments, which the code makes itself, has refused the two sizes since they differ.
+
+    One that writes a number, `x.shape == (3, 3)`, takes less than is said of its argument.
+    """
     bound_call, refused = outcome.bound_call, outcome.refused
-    if bound_call is None or refused is None or not refused.given:
+    (name, text) = tie
+    if bound_call is None or refused is None or not refused.given or text in _NUMBER.findall(refused.condition):
         return False
-    (name, text), sizes = tie, bound_call.sizes().by_name()
+    sizes = bound_call.sizes().by_name()
     size = int(text) if text.isdigit() else known_size(parse_spec(f"({text})").dims[0], sizes)
     before = sizes.get(name)
     if before is None or not isinstance(size, int):

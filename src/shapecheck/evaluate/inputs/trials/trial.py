@@ -158,7 +158,7 @@ class CallSpec:
     A model that `infers_inputs` is built for whatever it is given. If it `varies`, another invention has other
     integers. If it `takes_values`, its arrays may have some. The search ends after so many `attempts`, or `seconds`.
     The first arguments are so many `parameters` of a model, which its factory made. One that `is_mapped` may be called
-    with what the callers of its decorator give, too.
+    with what the callers of its decorator give, too. Sizes are chosen in these `variants` alone, if there are any.
     """
 
     prepare: Callable[[Trial], BoundCall]
@@ -183,6 +183,7 @@ class CallSpec:
     attempts: int = 240
     seconds: float = 20.0
     parameters: int = 0
+    variants: tuple[int, ...] = ()
 
     def model_axes(self, outcome: TrialOutcome) -> int | None:
         """How many axes the model's own arrays have for a variadic dim of its arguments, None without such a dim."""
