@@ -148,6 +148,11 @@ def _is_cut_short(text: str, bracket: Bracket) -> bool:
 _SENTENCE_END = re.compile(r"[.;](?:\s|$)")
 
 
+# "(3, 1) vector", "linear part as a (3, 1) vector": what a value is, and none of "multiply with a (3, 3) matrix".
+_BEFORE_ARRAY = re.compile(r"(?:^|\b(?:as|is)\s+|[,:]\s+)\s*(?:an?\s+)?`*$", re.IGNORECASE)
+_ARRAY_BEHIND = re.compile(r"[\s`]*(?:(?:column|row)\s+)?(?:vector|matrix|tensor|array)s?\b", re.IGNORECASE)
+
+
 def _segments(text: str, brackets: list[Bracket], known: Container[str], *, described: bool) -> list[Segment]:
     result: list[Segment] = []
     current: _Open | None = None
@@ -157,7 +162,9 @@ def _segments(text: str, brackets: list[Bracket], known: Container[str], *, desc
         hedged = lead.hedged or (hedged and not _SENTENCE_END.search(text, end, bracket.start))
         lead = replace(lead, hedged=hedged)
         following = brackets[index + 1].start if index + 1 < len(brackets) else len(text)
-        item = _BracketItem(bracket, lead, text[bracket.end : following], index + 1 < len(brackets))
+        tail = text[bracket.end : following]
+        is_array = _BEFORE_ARRAY.search(text, 0, bracket.start) is not None and _ARRAY_BEHIND.match(tail) is not None
+        item = _BracketItem(bracket, lead, tail, index + 1 < len(brackets), is_array)
         if current is None or not current.take(item):
             if current is not None:
                 result += current.close(known, described=described)
@@ -172,6 +179,7 @@ class _BracketItem:
     lead: Lead
     tail: str
     followed: bool = False  # by another bracket, which the tail leads to
+    is_array: bool = False  # the noun behind it says so: `as a (3, 1) vector`
 
 
 class _Open:
@@ -224,6 +232,9 @@ class _Open:
             brackets[0] = replace(brackets[0], dtype=_dtype_behind(tail))
         is_of_next = self.items[-1].followed and _MARKS_NEXT.fullmatch(tail) is not None
         marked_behind = is_marked_behind(tail) and not is_of_next
+        sizes = brackets[0].spec.dims
+        are_numbers = len(brackets) == 1 < len(sizes) and all(isinstance(dim, FixedDim) and dim.size for dim in sizes)
+        marked_behind |= not described and are_numbers and brackets[0].is_list and self.items[0].is_array
         marked = self.lead.marked or marked_behind or any(each.of_array for each in brackets)
         segment = Segment(
             shapes=tuple(brackets),

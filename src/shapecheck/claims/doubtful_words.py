@@ -15,13 +15,19 @@ _OF_ANOTHER = (
     r"|\s+(?:\w+\s+)?(?:evaluation|value|output|coefficient)s?\b)"
     r"|takes|taking|accepts|compatible|suffix|prefix"
     r"|(?:number|count) of (?:dimensions|axes|dims)"
-    r"|leading|trailing|at least|excluding|except|depend\w*|either|vmap\w*"
+    r"|leading|trailing|at least|excluding|except|(?<!-)depend(?:s|ing|ent\s+(?:up)?on)|either|vmap\w*"
     rf"|(?:index(?:es|ing)?|indices into|into|maps|mapping from|batched|before|initiali[sz]\w*){_AND_SHAPE}"
+)
+# "Transform points from", "are transformed to": no "affine transform", and no "transformed points".
+_TRANSFORMS = (
+    r"(?-i:Transform)(?!\s+(?:matri|of\b|from\b))|to\s+transform|transforms\s+(?!of\b|in\b|with\b|and\b)|transforming"
+    r"|transform\s+(?:the|an?|all|each|every|from|to|into)"
+    r"|(?:is|are|be|been|being|gets?)\s+transformed|transformed\s+(?:to|into|from|by|with)"
 )
 # What becomes of it, or what it was.
 _OF_ANOTHER_TIME = (
     r"returns?(?![ -]to[ -]go)|returning"
-    rf"|(?:reshaped?|transform(?!ation matri)\w*|flatten\w*|after){_AND_SHAPE}"
+    rf"|(?:reshaped?|{_TRANSFORMS}|flatten\w*|after){_AND_SHAPE}"
 )
 OF_ANOTHER = re.compile(rf"\b(?:{_OF_ANOTHER})\b", re.IGNORECASE)
 OF_ANOTHER_OR_CHANGED = re.compile(rf"\b(?:{_OF_ANOTHER}|{_OF_ANOTHER_TIME})\b", re.IGNORECASE)
