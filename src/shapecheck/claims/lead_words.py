@@ -85,6 +85,7 @@ _NOT_BEFORE = words(
 _PAIR = 2
 # What may well end the description of an array: "the gathered indices [n]".
 _DESCRIBED = words("indices index values sum mean max min norm coordinates")
+_OF_EACH = words("each every per")  # "forces on each neighbour pair [atoms, neighbours, 3]"
 _NOT_AFTER = words(
     """
     pair pairs tuple tuples coordinates coords coordinate range interval intervals order ordering axes axis
@@ -182,6 +183,7 @@ class _LeadReader:
             self.tokens, words = [], []  # it may also be None
         of_array = words[-1:] == ["of"] and (self.described or not _ARRAYS.isdisjoint(words[-2:-1]))
         of_values = self.described and bool(words) and words[-1] in _DESCRIBED
+        of_values |= self.described and words[-1:] == ["pair"] and not _OF_EACH.isdisjoint(words[-3:-1])
         spoiled = bool(words) and words[-1] in _NOT_BEFORE and not (of_array or of_values)
         changes = self.first and self._says_change(words)
         assigns = self._assigns()

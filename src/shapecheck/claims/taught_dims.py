@@ -3,8 +3,8 @@
 `(tags, tags)` alone may list anything. Where another text of the file says "of shape (batch, time, tags)", or
 `(time, batch, tags)`, whose other names are usual ones, it is a shape; or where two comments say `(time, tags)` behind
 code, in which a shape is all that such a comment tells. `B x D` alone may be a product, but hardly where a file has
-several such comments. And where a docstring has `theta: (points,)`, which is a shape for its comma, so is `phi: (rows,
-points)`.
+several such comments. `[n_atoms]` behind a description may be a unit, unless several descriptions end in lists with that
+name. And where a docstring has `theta: (points,)`, which is a shape for its comma, so is `phi: (rows, points)`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 
-from shapecheck.claims.axis_words import strength
+from shapecheck.claims.axis_words import looks_like_dim, strength
 from shapecheck.claims.comment_lines import CommentLine
 from shapecheck.claims.comment_text import Segment, lists_letters, read_comment
 from shapecheck.shapes import NamedDim
@@ -28,6 +28,7 @@ _CAPITAL = re.compile(r"\b[A-Z]\b")
 _LIST = r"\w+(?:[ ]+[x×][ ]+(?:\w+|\(\w+(?:\s*[-+*/]\s*\w+)+\)))+"
 _PRODUCT = re.compile(rf"(?:both |each )?{_LIST}")
 _LINE_ENDS_SO = re.compile(rf"(?:^|[:,(]|\bis)\s*({_LIST})[.,)]?\s*$", re.MULTILINE)
+_LINE_ENDS_IN_LIST = re.compile(r"\w[^\n\[\]]*\[(\w+(?:,\s*\w+)+)\]`*\.?[ \t]*$", re.MULTILINE)
 # "theta: (points,) grid", "- phi (array): (rows, points)"
 _ENTRY_BEGINS_SO = re.compile(
     r"^[ \t]*(?:[-*][ \t]+)?\w+[ \t]*(?:\([^()\n]*\)[ \t]*)?:[ \t]*`*\((\w+,|\w+(?:, ?\w+)+)\)", re.MULTILINE
@@ -47,7 +48,7 @@ def taught_dims(
     dims = (dim for segment in segments for shape in segment.shapes for dim in shape.spec.dims)
     names = {dim.name for dim in dims if isinstance(dim, NamedDim)} | _behind_code(lines, known) | _in_entries(tables)
     taught = {name for name in names if name not in known and len(name.rstrip("0123456789'")) > 1}
-    return taught | _multiplied_letters(comments, tables)
+    return taught | _multiplied_letters(comments, tables) | _at_line_ends(tables)
 
 
 def _multiplied_letters(comments: Sequence[Comment], tables: Tables) -> set[str]:
@@ -60,6 +61,13 @@ def _multiplied_letters(comments: Sequence[Comment], tables: Tables) -> set[str]
     products += [found.group(1) for text in _docstrings(tables) for found in _LINE_ENDS_SO.finditer(text)]
     found = Counter(name for text in products for name in set(_CAPITAL.findall(text)))
     return {name for name, times in found.items() if times > 1 and len(products) >= _SEVERAL}
+
+
+def _at_line_ends(tables: Tables) -> set[str]:
+    """The names with an underscore that stand in lists which end several lines of docstrings: `[max_atoms, 3]`."""
+    lists = (found.group(1) for text in _docstrings(tables) for found in _LINE_ENDS_IN_LIST.finditer(text))
+    found = Counter(name for text in lists for name in set(re.findall(r"[^\W\d]\w*", text)))
+    return {name for name, times in found.items() if times > 1 and "_" in name and looks_like_dim(name)}
 
 
 def _in_entries(tables: Tables) -> set[str]:

@@ -93,8 +93,9 @@ def is_unmarked_shape(text: str, segment: Segment, begin: int, *, is_return: boo
         return False
     sentence = _SENTENCE.split(lead)[-1]
     others = _VALUES & {each.lower() for each in _words(sentence)}
-    is_of_values = _ends_in_noun(sentence) or _is_unmistakable(bracket)
-    if others and not (others <= {"value", "values"} and is_of_values):
+    are_known = bool(bracket.spec.names()) and all("_" in name and name in known for name in bracket.spec.names())
+    is_of_values = _ends_in_noun(sentence) or _is_unmistakable(bracket) or are_known
+    if others and not are_known and not (others <= {"value", "values"} and is_of_values):
         return False  # but `value tensor (b, t)` and `target values [num_samples, y_dim]` are so many
     if _ends_in_noun(sentence) or _OF_ARRAY.search(sentence):
         return True

@@ -23,7 +23,7 @@ _TYPES: Final = {
 # A class by its name alone, where authors put types: `kernel : RBF`, `kernel (RBF): ...`.
 MAY_SAY_TYPE = re.compile(
     rf"\b(?:{'|'.join(_TYPES)}|(?:nd)?{ANY_ARRAY}|tensor)\b|(?-i:\([A-Z]\w*[,)]|:[ \t]*[A-Z]\w*[ \t]*(?:,|\n|$))"
-    r"|:[ \t]*\d+,[ \t]*\d",
+    r"|:[ \t]*\d+,[ \t]*\d|\bnumber[ \t]+of\b",
     re.IGNORECASE,
 )
 _CLASS = re.compile(
@@ -38,6 +38,12 @@ _FORMS = re.compile(
 )
 # "0, 1, or 2 for the first, second, or third"; no list of what the elements of an array are.
 _NUMBERS = re.compile(r"[ \t]*:?[ \t]*\d+(?:,[ \t]*\d+)+,?[ \t]+or[ \t]+\d+\b(?![^\n]*\b(?:each|every|per|elements)\b)")
+# "Number of atoms", which is one number, and not "Number of neighbours of each atom".
+_COUNT = re.compile(
+    r":?\s*(?:the\s+)?(?:total\s+|maximum\s+|max\.?\s+)?number[ \t]+of[ \t]+\w"
+    r"(?![^\n]*(?:\b(?:each|every|per|array|tensor|vector|shape|float|fraction|traced)\b|[\[(]\w+,))",
+    re.IGNORECASE,
+)
 # "An array ...", and the types of arrays: `np.ndarray`, `jax.Array`, `(Tensor)`.
 _ARRAY_TYPE = rf"(?:\w+\.)+(?:nd)?{ANY_ARRAY}|ndarray|(?:\w+\.)*(?:Array|Tensor)"
 _ARRAY = re.compile(rf":?\s*(?:(?i:an?|the)[ \t]+{ANY_ARRAY}\b|[(`]?(?:{_ARRAY_TYPE})\b)")
@@ -54,7 +60,7 @@ _WORDS_FOR_NONE = frozenset({"None", "True", "False"})
 
 def type_of(description: str) -> str:
     """The plain type or class, by name, that a description of a parameter begins with, behind its name; "" for none."""
-    if _NUMBERS.match(description):
+    if _NUMBERS.match(description) or _COUNT.match(description):
         return "int"
     if _ARRAY_OR_NUMBER.match(description):
         return ARRAY_OR_NUMBER

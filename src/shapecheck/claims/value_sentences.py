@@ -40,6 +40,7 @@ _CONTAINER = re.compile(
     r"|(?s:.*)\beach))\b",
     re.IGNORECASE,
 )
+_EACH_PAIR = re.compile(r"\b(?:each|every|per)\s+(?:[a-z]+\s+)?pair\b", re.IGNORECASE)
 OR_BEFORE = re.compile(r"(?:^|[\s(,.;])or\s+(?:\w+\s+){0,4}$", re.IGNORECASE)
 # `(steps, n)`, and on the next line "Or with `series` in front".
 _OR_IN_NEXT_SENTENCE = re.compile(r"[\s`'\".,;]*\(?(?:Or\b|Alternatively\b|or\s+with(?:out)?\b)")
@@ -163,7 +164,7 @@ def shapes_of_value(
         return
     if not alternatives and _may_be_else(after.partition(",")[0]):
         return
-    container = _CONTAINER.search(text[: segments[0].shapes[0].start]) is not None
+    container = _CONTAINER.search(_EACH_PAIR.sub("", text[: segments[0].shapes[0].start])) is not None
     known = bool(part) and (part in elements or is_quoted(text, part) or is_entry(text, part))
     of_each = _OF_EACH.search(text[: marker_start(text, segments[0])]) is not None
     # Below the one entry of a list stands what that is: "- memory: the state.\n Shape is (b, t)"
