@@ -174,8 +174,9 @@ class _SectionReader:
         if match is None:
             return None
         kind = _SECTIONS.get(match["name"].strip().lower(), "")
-        if self.kind and match["name"] in self.names and line.indent > self.header_indent:
-            return None  # a parameter called `inputs`
+        is_inside = line.indent > self.header_indent or self.style == "numpy"
+        if self.kind and match["name"] in self.names and is_inside:
+            return None  # a parameter called `inputs`, or one on a line of its own: `weights:`
         if following is not None and _UNDERLINE.match(following.text):
             is_google = match["colon"] and behind is not None and behind.indent > line.indent
             return kind, "google" if is_google else "numpy"
