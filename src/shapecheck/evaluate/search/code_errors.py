@@ -138,17 +138,25 @@ class CodeErrors:
         keys = [key for key in options if is_rank_key(key)]
         for key in keys:
             trials = (dataclasses.replace(error.trial, choices=(*error.trial.choices, (key, o))) for o in options[key])
-            ran = [other for trial in trials if (other := self._attempts.run_if_possible(trial)) is not None]
-            later = [other for other in ran if other.ok or other.place == error.place or other.depth >= error.depth]
+            ran = [other for trial in trials if (other := self._run_up_to(trial, error)) is not None]
+            later = [other for other in ran if _comes_as_far(other, error)]
             if not later or not all(_has_same_words(other, error) for other in later):
                 return False
         numbers = error.guessed_numbers()
         if numbers:
             varied = dataclasses.replace(error.trial, invention=ODD)
-            other = self._attempts.run_if_possible(self._further.with_other_sizes(varied, error))
+            other = self._run_up_to(self._further.with_other_sizes(varied, error), error)
             if other is None or numbers & other.guessed_numbers() or not _has_same_axes(other, error):
                 return False
         return bool(keys or numbers)
+
+    def _run_up_to(self, trial: Trial, error: TrialOutcome) -> TrialOutcome | None:
+        """A run, with such sizes for what nothing describes that it comes to where an error is, if it ends before."""
+        found = self._attempts.run_if_possible(trial)
+        if found is None or _comes_as_far(found, error) or not _is_shape_error(found) or self._attempts.is_exhausted():
+            return found
+        mended = self._sizes.mend(found)
+        return mended if _comes_as_far(mended, error) else found
 
     def _is_one_place(self, failed: Sequence[TrialOutcome]) -> bool:
         """Whether all runs failed on one line: those with as many axes for a variadic dim that has a name.
@@ -581,6 +589,11 @@ def _ends_behind(outcome: TrialOutcome, other: TrialOutcome) -> bool:
 
 def _is_shape_error(outcome: TrialOutcome) -> bool:
     return outcome.failure is not None and outcome.failure.kind == "shape"
+
+
+def _comes_as_far(other: TrialOutcome, error: TrialOutcome) -> bool:
+    """Whether a run came to where an error is, or may have come further."""
+    return other.ok or other.place == error.place or other.depth >= error.depth
 
 
 def _has_same_words(one: TrialOutcome, other: TrialOutcome) -> bool:

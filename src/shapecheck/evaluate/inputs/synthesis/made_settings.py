@@ -6,7 +6,7 @@ made by its name, or left out: then there are no such settings.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from shapecheck.evaluate.inputs.facts.attribute_reads import Reads
 from shapecheck.evaluate.inputs.facts.written_tables import UNKNOWN
@@ -23,6 +23,28 @@ class MadeSettings(dict[str, object]):
 
     def __hash__(self) -> int:  # type: ignore[override]
         return id(self)
+
+    def _leaves(self, place: str = "") -> Iterator[tuple[str, object]]:
+        for name, value in self.items():
+            if isinstance(value, MadeSettings):
+                yield from value._leaves(f"{place}{name}.")
+            else:
+                yield f"{place}{name}", value
+
+    def are_real_numbers(self) -> bool:
+        """Whether they hold nothing else."""
+        return all(type(value) is float for _, value in self._leaves())
+
+    def integers(self) -> str:
+        """What integers they hold besides, ` with heads=8`, if these are all that may decide on a shape; else nothing.
+
+        Another invention has others.
+        """
+        leaves = list(self._leaves())
+        if not all(type(value) in (int, float) for _, value in leaves):
+            return ""
+        named = ", ".join(f"{name}={value}" for name, value in leaves if type(value) is int)
+        return f" with {named}"
 
 
 def made_settings(

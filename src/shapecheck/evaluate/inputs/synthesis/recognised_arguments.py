@@ -75,8 +75,8 @@ class RecognisedArguments:
             return MISSING
         if table:
             self.known[name] = "settings as the project writes them"
-        else:
-            self._values.invent("value", name, "made-up settings")
+        elif not made.are_real_numbers():  # no shape follows from a step or a rate
+            self._values.invent("value", name, f"made-up settings{made.integers()}")
         return made
 
     def _written_size(self, name: str, size: int) -> int:
