@@ -291,7 +291,9 @@ class Synthesis:
         """A parameter that is named as a dim, and is an integer or nothing that anybody describes, is its size."""
         named_else = _described_axes(function, parameters, described)
         # The arrays of an instance inside of another have names that are no names of the call.
-        inner = _annotated_names(function, parameters) if self.instances.is_building else frozenset()
+        inner = _annotated_names(function, parameters) if self.instances.is_building else frozenset[str]()
+        if self.instances.is_building:
+            inner |= {name for each in described.values() for name in parse_spec(each.spec).names()}
         taken = {each.name for each in parameters}
         for parameter in parameters:
             name = parameter.name
