@@ -139,7 +139,7 @@ class TestSession:
         calls = self.generaliser.calls()
         # What was called is evaluated again as the test would call it: in its precision, say.
         write(self.runner.changed, configuration_kinds())
-        again = self.generaliser.evaluate()
+        again = self.generaliser.evaluate(ran.evaluation.assumptions)
         touched |= self.recorder.touched
         return TestResult(
             key=key,

@@ -17,7 +17,7 @@ from shapecheck.evaluate.probes.describe_value import is_size
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import ProbeInfo, Recorder
 from shapecheck.evaluate.search.entry_search import EntrySearch
-from shapecheck.model import Evaluation, FunctionKey
+from shapecheck.model import Assumption, Evaluation, FunctionKey
 from shapecheck.shapes import SpecError
 from shapecheck.worker.messages.plans import TRIES, EntryPlan, ModulePlan, ParameterSpec
 
@@ -135,13 +135,20 @@ class Generaliser:
         """The functions with claims that the test called."""
         return tuple(sorted(self._called))
 
-    def evaluate(self) -> tuple[tuple[FunctionKey, tuple[Evaluation, ...]], ...]:
-        """The evaluations of what the test called, as far as they came to an end; for each function once for all."""
+    def evaluate(
+        self, assumptions: tuple[Assumption, ...] = ()
+    ) -> tuple[tuple[FunctionKey, tuple[Evaluation, ...]], ...]:
+        """The evaluations of what the test called, as far as they came to an end; for each function once for all.
+
+        They rest on the `assumptions` that the test rests on.
+        """
         found: list[tuple[FunctionKey, tuple[Evaluation, ...]]] = []
         for key in sorted(self._called & self._left):
             call = self._captured.get(key)
             self._tried[key] += 1
-            results = self._again(self._plans[key[0]], key[1], call) if call is not None else ()
+            # A test's own arrays are as the docstring says; what an evaluation hands on may be a guess.
+            results = self._again(self._plans[key[0]], key[1], call, prose=True) if call is not None else ()
+            results = tuple(replace(each, assumptions=(*each.assumptions, *assumptions)) for each in results)
             found.append((key, results))
             if results or self._tried[key] >= TRIES:
                 self._left.discard(key)
@@ -149,10 +156,10 @@ class Generaliser:
         return tuple(found)
 
     def _again(
-        self, plan: ModulePlan, scope: int, call: replay.RecordedCall, *, rank: int | None = None
+        self, plan: ModulePlan, scope: int, call: replay.RecordedCall, *, rank: int | None = None, prose: bool = False
     ) -> tuple[Evaluation, ...]:
         described, claimed = self.described(call.function), self.claimed(call.function)
-        call_spec = replay.replay_spec(call, described, self.pinned, claimed, rank=rank)
+        call_spec = replay.replay_spec(call, described, self.pinned, claimed, rank=rank, prose=prose)
         if call_spec is None:
             return ()
         name = plan.scopes[scope].qualname

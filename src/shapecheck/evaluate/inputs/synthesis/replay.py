@@ -127,12 +127,13 @@ def replay_spec(
     claims: tuple[frozenset[str], ...] = (),
     *,
     rank: int | None = None,
+    prose: bool = False,
 ) -> CallSpec | None:
     """How to call it again with free sizes; None if no argument is an array.
 
-    Variadic dims have as many axes as they had, or `rank`.
+    Variadic dims have as many axes as they had, or `rank`. With `prose`, docstrings count as comments do.
     """
-    matched = _matching_specs(seen, described)
+    matched = _matching_specs(seen, described, prose=prose)
     arrays = {name: v for name, v in seen.arguments.items() if isinstance(v, jax.ShapeDtypeStruct) and v.shape}
     if not arrays:
         return None
