@@ -101,3 +101,34 @@ def folder(check_folder):
 def test_how_it_is_called_says_which_sizes_belong_together(folder, name: str) -> None:
     case = folder.cases[name]
     assert case.actual == case.expected, case.details
+
+
+SQUARE = '''
+import jax.numpy as jnp
+
+
+def documented(A, B):
+    """Multiply.
+
+    Args:
+        A: Array of shape ``(m, k)``.
+        B: Array of shape ``(k, n)``.
+
+    Returns:
+        Array of shape ``(m, n)``.
+    """
+    return A @ B.T  # ~SC305
+'''
+SQUARES_ALONE = """
+import jax.numpy as jnp
+from square import documented
+
+
+def test_documented():
+    assert documented(jnp.ones((3, 3)), jnp.ones((3, 3))).shape == (3, 3)
+"""
+
+
+def test_a_test_with_equal_sizes_hides_nothing(check_folder) -> None:
+    folder = check_folder({"square.py": SQUARE, "test_square.py": SQUARES_ALONE})
+    assert folder.cases["square.py"].actual == folder.cases["square.py"].expected

@@ -442,6 +442,32 @@ def test_the_missing_dependency_of_an_installed_package_is_named(tmp_path: Path)
     assert [(each.code, each.span.line) for each in report.findings if each.severity == "error"] == [("SC203", 17)]
 
 
+RUN_AT_IMPORT = """
+import jax.numpy as jnp
+
+def scores(k):
+    turned = jnp.transpose(k, (0, 1, 2))
+    return k @ turned
+
+OUT = scores(jnp.ones((2, 10, 8)))
+"""
+
+
+def test_a_shape_error_at_import_is_an_error_of_the_line(check_folder) -> None:
+    missing = "import nowhere_at_all\n"
+    folder = check_folder(
+        {
+            "model.py": RUN_AT_IMPORT,
+            "uses.py": "from model import OUT\n\nx = OUT  # (b, t)\n",
+        }
+    )
+    found = [(each.path, each.span.line, each.code) for each in folder.report.findings]
+    assert found == [("model.py", 5, "SC301"), ("uses.py", 1, "SC303")]
+    # What stands for a package that is not there may be what does not fit.
+    folder = check_folder({"model.py": missing + RUN_AT_IMPORT})
+    assert [each.code for each in folder.report.findings if each.severity == "error"] == []
+
+
 def test_what_an_absent_decorator_was_to_make_needs_its_package(tmp_path: Path) -> None:
     code = """
 import jax.numpy as jnp

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 HEAD = """
+import dataclasses
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -168,6 +170,47 @@ class Encoder(eqx.Module):
     ) -> Float[Array, "d"]:  ~unreached
         y = jnp.hstack([pos, pos.T])  ~SC305
         return self.lin(x) + y.sum()
+""",
+    # the integers of a record are the sizes that comments behind its fields name, with defaults or without
+    "commented.py": """
+from typing import NamedTuple
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass
+class State:
+    assignments: Array  # (n_cols,)
+    cuts: Array  # (n_cols, max_cats - 1)
+    n_cols: int = dataclasses.field(default=0, metadata={"static": True})
+    max_cats: int = dataclasses.field(default=16, metadata={"static": True})
+
+class Plain(NamedTuple):
+    cuts: Array  # (n_cols, max_cats - 1)
+    n_cols: int
+    max_cats: int
+
+def turned(state: State):
+    return state.cuts.T  # (n_cols, max_cats - 1)  ~SC201
+
+def counted(plain: Plain):
+    return plain.cuts + 1  # (n_cols, max_cats - 1)
+
+def stacked(states: list[State]) -> State:
+    arrays = [jnp.stack([getattr(each, name) for each in states]) for name in ("assignments", "cuts")]
+    return State(*arrays, states[0].n_cols, states[0].max_cats)
+""",
+    # a step is no size: what the builder of a function is given leaves alone what does not fit inside
+    "settings.py": """
+def build(cfg):
+    @jax.jit
+    def advance(v, mask):
+        '''Advance.
+
+        v: (n_p, 2) velocities  ~unreached
+        mask: (n_p,) flags  ~unreached
+        '''
+        turned = jnp.stack([v[:, 0], -v[:, 1]], axis=0)
+        return v + cfg.dt * turned * mask[None, :]  ~SC305
+    return advance
 """,
 }
 

@@ -3,8 +3,8 @@
 `(tags, tags)` alone may list anything. Where another text of the file says "of shape (batch, time, tags)", or
 `(time, batch, tags)`, whose other names are usual ones, it is a shape; or where two comments say `(time, tags)` behind
 code, in which a shape is all that such a comment tells. `B x D` alone may be a product, but hardly where a file has
-several such comments. `[n_atoms]` behind a description may be a unit, unless several descriptions end in lists with that
-name. And where a docstring has `theta: (points,)`, which is a shape for its comma, so is `phi: (rows, points)`.
+several such comments. `[n_atoms]` behind a description may be a unit, unless several of them end in lists with it. And
+where a docstring has `theta: (points,)`, which is a shape for its comma, so is `phi: (rows, points)`.
 """
 
 from __future__ import annotations

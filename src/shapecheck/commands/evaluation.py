@@ -248,7 +248,9 @@ def report(
     findings = reports.findings(modules, judgement.every_run, verdicts, sure)
     findings += denied_notes(modules, verdicts, judgement.denied)
     findings += reports.stops(modules, runs, unreached, sure & verdicts.bad.keys(), findings)
-    findings += _trouble_findings(modules, evaluated.troubles)
+    ended = {(each.path, each.span.line) for each in findings if each.code in ("SC301", "SC305")}
+    troubles = _trouble_findings(modules, evaluated.troubles)
+    findings += [each for each in troubles if (each.path, each.span.line) not in ended]  # which says it better
     findings += locked.findings if locked is not None else []
     outcome = suppress.apply(findings, list(modules.values()), config, unreached)
     sources = {path: module.lines for path, module in modules.items()}

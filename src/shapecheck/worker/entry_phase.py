@@ -238,6 +238,8 @@ class EntryPhase:
             return False
         with conduct.lock:
             if answer.error:
+                if plan.path not in self.loaded and answer.evaluation is not None:
+                    self.modules[plan.path] = (answer.evaluation,)
                 self._note_unloaded(plan, "SC303", answer.error, answer.line)
             else:
                 self._note_absent(plan, answer.absent)

@@ -18,7 +18,7 @@ import jax
 
 from shapecheck.evaluate.framework_protocol import is_abstract
 from shapecheck.evaluate.global_state import GlobalState, differences, jax_settings
-from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, line_in
+from shapecheck.evaluate.inputs.trials.failure_reasons import describe_error, explain, line_in
 from shapecheck.evaluate.jax_internals import has_computed, keep_own_traces
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.own_errors import HANDLE, raise_own
@@ -54,6 +54,7 @@ from shapecheck.worker.messages.entry_messages import (
     ListEntries,
     ListFiles,
 )
+from shapecheck.worker.messages.plans import ModulePlan
 from shapecheck.worker.messages.protocol import (
     Answer,
     Bug,
@@ -294,8 +295,8 @@ class WorkerSession:
             raise
         except BaseException as error:  # a module body may raise anything
             raise_own(error)
-            line = line_in(error, plan.file)
-            return ImportedModule(error=describe_error(error), line=line)
+            line, stopped = line_in(error, plan.file), self._shape_error(plan, error)
+            return ImportedModule(error=describe_error(error), line=line, evaluation=stopped)
         finally:
             standard_streams.renew()
         calls = _join_calls(self._ahead, self.recorder.finish())
@@ -307,6 +308,26 @@ class WorkerSession:
             target=plan.name, origin="module", path=path, line=1, mode="sized", status="ok", reason="", calls=calls
         )
         return ImportedModule(evaluation=found, absent=absent)
+
+    def _shape_error(self, plan: ModulePlan, error: BaseException) -> Evaluation | None:
+        """What a module's body showed, if it ended in a shape error: whoever imports it gets that. Else None.
+
+        Where something that is imported is absent, what stands in its place may be what does not fit.
+        """
+        failure = explain(error, self.recorder) if not any(self.importer.failed_imports.files()) else None
+        if failure is None or failure.kind != "shape" or failure.frame is None:
+            return None
+        return Evaluation(
+            target=plan.name,
+            origin="module",
+            path=plan.path,
+            line=1,
+            mode="sized",
+            status="stopped",
+            reason=failure.message,
+            calls=self.recorder.finish(),
+            failure=failure,
+        )
 
     def import_ahead(self, *, path: str, names: tuple[str, ...]) -> ImportedModule:
         """Import what a file begins by importing; what fails does so again when the file itself is imported."""
