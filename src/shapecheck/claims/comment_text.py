@@ -148,6 +148,8 @@ def _is_cut_short(text: str, bracket: Bracket) -> bool:
 _SENTENCE_END = re.compile(r"[.;](?:\s|$)")
 
 
+_TYPE = re.compile(r"\s*:?\s*(?:[\w.]+\.)?(?:nd)?(?:array|tensor)s?(?:[-_]like)?,\s*", re.IGNORECASE)
+_ENDS_LINE = re.compile(r"[ \t`]*\n")
 # "(3, 1) vector", "linear part as a (3, 1) vector": what a value is, and none of "multiply with a (3, 3) matrix".
 _BEFORE_ARRAY = re.compile(r"(?:^|\b(?:as|is)\s+|[,:]\s+)\s*(?:an?\s+)?`*$", re.IGNORECASE)
 _ARRAY_BEHIND = re.compile(r"[\s`]*(?:(?:column|row)\s+)?(?:vector|matrix|tensor|array)s?\b", re.IGNORECASE)
@@ -163,6 +165,8 @@ def _segments(text: str, brackets: list[Bracket], known: Container[str], *, desc
         lead = replace(lead, hedged=hedged)
         following = brackets[index + 1].start if index + 1 < len(brackets) else len(text)
         tail = text[bracket.end : following]
+        if described and _TYPE.fullmatch(text, 0, bracket.start) and _ENDS_LINE.match(tail):
+            tail = ""  # below `x : Array, (b, t)` begins what it "represents"
         is_array = _BEFORE_ARRAY.search(text, 0, bracket.start) is not None and _ARRAY_BEHIND.match(tail) is not None
         item = _BracketItem(bracket, lead, tail, index + 1 < len(brackets), is_array)
         if current is None or not current.take(item):

@@ -430,6 +430,8 @@ class SizeSearch:
         texts = [text for _, text in found.trial.substitution.ties]
         if not found.ok or bound_call is None:
             return found.ok or found.needs_values
+        if self.explanations.is_denied_by_results(found):
+            return False
         if not all(text.isdigit() or text.isidentifier() for text in texts):
             return self._attempts.run(dataclasses.replace(found.trial, variant=1 if variant != 1 else 2)).ok
         known = {*map(str, (*bound_call.integers.values(), *bound_call.own, *bound_call.lengths))}

@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 import math
 import re
+from collections.abc import Iterator
 
 from shapecheck.evaluate.inputs.facts.namesakes import may_be_one_dim
 from shapecheck.evaluate.inputs.trials.size_assignment import STACKED, known_size
@@ -71,6 +72,9 @@ class TieExplanations:
         if columns and text == str(math.prod(sizes_of_columns)):
             return Assumption("tie", name, "*".join(columns), "alias")
         sizes = outcome.bound_call.sizes()
+        if text.isdigit() and outcome.ok and self.is_denied_by_results(outcome):
+            named = sizes.names_of(int(text))
+            return Assumption("tie", name, named[0] if named else text, "invented")
         if text.isdigit() and (other := _other_axis(name, int(text), outcome.bound_call)):
             return Assumption("tie", name, other, "invented")
         if text.isdigit() and _was_alone(name, int(text), outcome.bound_call) and not sizes.names_of(int(text)):
@@ -112,6 +116,36 @@ class TieExplanations:
         own = [each for each in named if each not in outcome.bound_call.arguments]
         return bool(own) and name in self._names_of_size(outcome, text, apart=True)
 
+    def is_denied_by_results(self, found: TrialOutcome) -> bool:
+        """Whether a claim of what was computed has another name beside that of a tied axis, for an axis as long.
+
+        Of `x: "d"`, tied to the `steps` of the model, it is wrong if the result is claimed to be `"d n"` and both are
+        as many. Names that something else gives a size, as integers do, are other numbers by themselves.
+        """
+        bound_call, ties = found.bound_call, dict(found.trial.substitution.ties)
+        if bound_call is None or not any(text.isdigit() for text in ties.values()):
+            return False
+        known = {name.rpartition(".")[2] for name in (*bound_call.integers, *bound_call.held, *ties)}
+        known |= {name for name, _ in (*bound_call.chosen, *bound_call.fields, *bound_call.shared)}
+        known |= {each.removeprefix("*") for each in self._signature.variadics()}
+        for observed, claimed in self._claimed_values(found):
+            pairs = zip(parse_spec(claimed).dims, observed, strict=True)
+            named = [(dim.name, axis) for dim, axis in pairs if isinstance(dim, NamedDim)]
+            for (name, axis), (other, length) in itertools.permutations(named, 2):
+                is_tied = axis == length == ties.get(name)
+                if is_tied and other not in known and not may_be_one_dim(name, other):
+                    return True
+        return False
+
+    def _claimed_values(self, outcome: TrialOutcome) -> Iterator[tuple[tuple[str, ...], str]]:
+        """The shapes of arrays in the evaluated function, and what claims of as many axes say of them."""
+        for call in outcome.calls:
+            for each in call.observations if (call.path, call.scope) == self._scope else ():
+                claimed = self._claimed_shapes.get((call.path, each.site))
+                shape = each.value.shape if isinstance(each.value, ArrayValue) else ()
+                if claimed is not None and len(parse_spec(claimed.spec).dims) == len(shape):
+                    yield shape, claimed.spec
+
     def _names_of_size(self, outcome: TrialOutcome, size: str, *, apart: bool = False) -> set[str]:
         """What claims of the evaluated function call the axes that have this size in a run.
 
@@ -119,14 +153,10 @@ class TieExplanations:
         """
         free = {text for _, text in outcome.bound_call.chosen} if apart and outcome.bound_call is not None else set()
         found: set[str] = set()
-        for call in outcome.calls:
-            for each in call.observations if (call.path, call.scope) == self._scope else ():
-                claimed = self._claimed_shapes.get((call.path, each.site))
-                shape = each.value.shape if isinstance(each.value, ArrayValue) else ()
-                dims = parse_spec(claimed.spec).dims if claimed is not None else ()
-                if len(dims) == len(shape) and free.isdisjoint(shape):
-                    pairs = zip(dims, shape, strict=True)
-                    found.update(dim.name for dim, axis in pairs if isinstance(dim, NamedDim) and axis == size)
+        for shape, claimed in self._claimed_values(outcome):
+            if free.isdisjoint(shape):
+                pairs = zip(parse_spec(claimed).dims, shape, strict=True)
+                found.update(dim.name for dim, axis in pairs if isinstance(dim, NamedDim) and axis == size)
         return found
 
 

@@ -121,7 +121,9 @@ class TiedErrors:
                 with_square_images(error, attempt),
                 with_whole_chunks(error, attempt),
             )
-            return next((each for each in runs if each.ok or is_further(each, error)), None)
+            found = next((each for each in runs if each.ok or is_further(each, error)), None)
+        # What a claim of the result has two names for is no size that callers make fit.
+        return None if found is not None and self._sizes.explanations.is_denied_by_results(found) else found
 
     def _takes_no_stacks(self, outcome: TrialOutcome) -> bool:
         """Whether the code cannot have stacks of the records of a run: then these are one each, as comments say."""
