@@ -379,6 +379,32 @@ def loss(model, bags):
     logits = jax.vmap(model)(bags)  # (batch, n_out) ~unreached
     return logits.sum()
 """,
+    # a layer that takes arrays of one shape tells how many axes they have
+    "normed.py": """
+import equinox as eqx
+
+class Mixer(eqx.Module):
+    rows: eqx.nn.MLP
+    norm: eqx.nn.LayerNorm
+
+    def __init__(self, patches, hidden, *, key):
+        self.rows = eqx.nn.MLP(patches, patches, 32, depth=1, key=key)
+        self.norm = eqx.nn.LayerNorm((hidden, patches))
+
+    def __call__(self, y):
+        y = y + jax.vmap(self.rows)(self.norm(y))
+        return y.T  # (hidden, patches)  ~SC201
+""",
+    # what is another library's has other methods of the same names
+    "other.py": """
+import nowhere_torch as torch  ~SC303
+
+def strength(probs, bins):
+    # shape=(batch * time, 360) ~unreached
+    stacked = probs.transpose(1, 2).reshape(-1, 360)  ~SC302
+    bins_stacked = bins.reshape(-1, 1).to(torch.int64)
+    return stacked.gather(1, bins_stacked)
+""",
 }
 
 

@@ -9,12 +9,15 @@ import itertools
 import math
 import re
 from collections.abc import Sequence
+from types import ModuleType
 
 from shapecheck.evaluate.inputs.facts.namesakes import are_namesakes
 from shapecheck.evaluate.inputs.facts.signature_facts import missing_parameters
 from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED
 from shapecheck.evaluate.inputs.trials.ties import CallSignature
 from shapecheck.evaluate.inputs.trials.trial import CallSpec, TrialOutcome
+from shapecheck.evaluate.probes.attribute_access import read_attribute, underlying_function
+from shapecheck.evaluate.probes.stand_ins import StandIn
 from shapecheck.evaluate.search.made_functions import may_blame_function
 from shapecheck.evaluate.search.unfit_sizes import RESHAPE, compared_integers, left_over_axes, opposite_sizes, shapes_in
 from shapecheck.model.assumption import NO_LAYER
@@ -45,6 +48,7 @@ _SQUEEZED = re.compile(r"size not equal to one, got shape=\(([\d, ]*)\) and dime
 _OF_DTYPE = re.compile(r"\b(?:integer|int\d*|float\d*|floating|boolean|bool|complex\d*)\b|dtype", re.IGNORECASE)
 _UNPACKS = re.compile(r"values to unpack")
 _LARGEST_STEP = 65  # a side of a patch
+_OTHER_LIBRARIES = frozenset({"torch", "tensorflow", "mlx", "cupy", "paddle"})
 _SEVERAL = 2  # axes, of which each may have its part in a product
 
 
@@ -58,7 +62,7 @@ def is_excused(failed: Sequence[TrialOutcome], call_spec: CallSpec) -> bool:
         return True  # as many as an argument that was made up has rows
     if any(int(count) > _MOST_AXES for message in messages for count in _INDEXED.findall(message)):
         return True
-    if any(_is_of_nothing(each, call_spec) for each in failed):
+    if any(_is_of_nothing(each, call_spec) for each in failed) or _is_for_another_library(signature):
         return True
     if _is_next_to_open(first, call_spec) or _squeezes_open(first, call_spec):
         return True
@@ -85,6 +89,23 @@ def reshapes_to_made(outcome: TrialOutcome) -> bool:
     items = {size for name, size in outcome.bound_call.integers.items() if name.endswith("]")}
     before, after = left_over_axes(outcome.failure.message)
     return bool(before) and len(after) > 1 and items.issuperset(after)
+
+
+def _is_for_another_library(signature: CallSignature) -> bool:
+    """Whether a function uses another library of arrays, and nobody says of its own that they are JAX's.
+
+    `x.transpose(1, 2)` swaps two of three axes there.
+    """
+    said = [array for array in signature.arrays if not all(map(signature.is_made, parse_spec(array.spec).names()))]
+    code = getattr(underlying_function(signature.function), "__code__", None)
+    if said or code is None:
+        return False
+    used = (getattr(signature.function, "__globals__", {}).get(name) for name in code.co_names)
+    return any(isinstance(each, StandIn) or (isinstance(each, ModuleType) and _is_other(each)) for each in used)
+
+
+def _is_other(module: ModuleType) -> bool:
+    return str(read_attribute(module, "__name__")).partition(".")[0] in _OTHER_LIBRARIES
 
 
 def _is_of_nothing(outcome: TrialOutcome, call_spec: CallSpec) -> bool:

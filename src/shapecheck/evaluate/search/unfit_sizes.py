@@ -17,6 +17,7 @@ _ELEMENTS = re.compile(r"\(size (\d+)\)")
 _NUMBER = re.compile(r"\d+")
 _SHAPE = re.compile(r"(?:\(|(?<=\w)\[)(\d[\d, ]*)[)\]]")
 _OF_RANKS = re.compile(r"\bnumbers? of dimensions|\bndims?\b|\branks?\b", re.IGNORECASE)
+_OF_EQUALS = re.compile(r"\bshape == |\b(?:same|equal|identical) shapes?\b")  # as Equinox's LayerNorm asks for
 _CONTRACTS = re.compile(r"contracting dimensions|Size of label|core dimension")
 # Of a convolution's input and of its kernel, and of what NumPy's signatures name: `(m,m),(m)->(m)`.
 # And of what a scan goes along.
@@ -76,7 +77,9 @@ def unfit_pairs(outcome: TrialOutcome) -> list[tuple[str, ...]]:
 def lies_with_sizes(outcome: TrialOutcome) -> bool:
     """Whether what does not fit are sizes, and not how many axes there are."""
     message = outcome.failure.message if outcome.failure is not None else ""
-    return bool(unfit_pairs(outcome)) and _OF_RANKS.search(message) is None
+    lengths = {len(shape) for shape in shapes_in(message)[:2]}
+    is_of_ranks = _OF_RANKS.search(message) or (_OF_EQUALS.search(message) and len(lengths) > 1)
+    return bool(unfit_pairs(outcome)) and not is_of_ranks
 
 
 def refused_pairs(outcome: TrialOutcome) -> list[tuple[str, ...]]:
