@@ -71,6 +71,7 @@ NO_SHAPES = [
     "x: length [m]",
     "x: width [cm-1]",
     "x: (x, y) position",
+    "x: Target position (row, col)",
     "x: (i, j) indices of the pair",
     "x: (i,) index",
     "x: pair (b, t)",

@@ -197,10 +197,10 @@ def test_limits_are_those_of_a_local_run(project: Path) -> None:
         "from jaxtyping import Array, Float\n\n\n"
         'def wait(x: Float[Array, "n"]):\n    y = x  # (n,)\n    while True:\n        pass\n'
     )
-    expected = report(timeout=6.0, test_timeout=6.0)
-    assert "took longer than 6 s" in expected
+    expected = report(timeout=4.0, test_timeout=4.0)
+    assert "took longer than 4 s" in expected
     assert '"SC304"' in expected
-    assert report(timeout=6.0, test_timeout=6.0, executor="dask://local:1") == expected
+    assert report(timeout=4.0, test_timeout=4.0, executor="dask://local:1") == expected
 
 
 def test_a_local_cluster_ends_with_the_run_and_on_an_interrupt(project: Path) -> None:

@@ -25,6 +25,14 @@ def wrong(field: Float[Array, "ndim *space"]) -> Float[Array, "*space"]: ~SC203
 def features(field: Float[Array, "dim *space"]) -> Float[Array, "*space"]:
     return sum(jnp.roll(field[i], 1, axis=i) for i in range(field.shape[0]))  ~SC301
 """,
+    # an asterisk alone names no axes
+    "of_no_name.py": """
+def soft(x: Float[Array, "*"]) -> Float[Array, "*"]:
+    return jnp.logaddexp(x, 0.0)
+
+def summed(x: Float[Array, "*"]) -> Float[Array, ""]: ~SC203
+    return x
+""",
     # as many axes as the kernel has that was made up, and then the channels of the layer
     "kernels.py": """
 class Conv(eqx.Module):

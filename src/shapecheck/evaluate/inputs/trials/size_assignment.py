@@ -134,6 +134,7 @@ class Substitution:
 _INDEPENDENT = Substitution()
 
 _ANONYMOUS = 32  # axes that have no name, or one of an inner call or instance alone
+_OF_NO_NAME = "axis"
 UNNAMED = ("dim0", "dim1", "dim2")
 """What the axes of `...` are called here: nobody else names them."""
 
@@ -379,7 +380,8 @@ class SizeAssignment:
     def _axes(self, name: str) -> list[str]:
         """The names of the axes of a variadic dim. Of one axis that a plain dim has the name of too, it is that one."""
         plain = self.variadic_rank == 1 and (name in self.known or name in self._sizes)
-        return [name] if plain else [f"{name}{i}" for i in range(self.variadic_rank)]
+        # `Float[Array, "*"]` has no name for its axes.
+        return [name] if plain else [f"{name or _OF_NO_NAME}{i}" for i in range(self.variadic_rank)]
 
     def key(self, *, typed: bool) -> jax.ShapeDtypeStruct:
         """An abstract random key: new style if the annotation says so, else the `uint32[2]` of `PRNGKey`."""
