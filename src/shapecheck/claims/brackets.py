@@ -38,6 +38,10 @@ _COLUMNS = re.compile(r"[`\s]+columns?\b", re.IGNORECASE)
 _FLATTENED = re.compile(r"[`\s,]*\b(?:flat(?:tened)?|ravell?ed)\b", re.IGNORECASE)
 _IN_ORDER = re.compile(r"[\s`]+(?:layout|order(?:ing)?)\b", re.IGNORECASE)
 _SIZE_OF_EACH = re.compile(r"(?:^|,)\s*[^\W\d]\w*(?:/[^\W\d]\w*){2,}\s*(?:,|$)")
+_NAMES_OF_SHAPE = re.compile(
+    r"\bshape\s+(?P<names>[A-Za-z]\w*(?:,\s+(?:[A-Za-z]\w*|\d+))+)"
+    r"(?=[ \t]*(?:[.;]?[ \t]*(?:\n|$)|[.;][ \t])|\s+(?:that|which|where|containing|holding)\b)"
+)
 _SHAPE_INSIDE = re.compile(r"\s*(?:of\s+)?shape:?\s+[`'\"]*[(\[]", re.IGNORECASE)
 # The first and last name differ in an index only: `dim_1, ..., dim_N` is any number of dims.
 _ENUMERATED = re.compile(r"\b([A-Za-z]+_?)[01],\s*(?:\1[12],\s*)?\.\.\.,\s*\1[A-Za-z]\b")
@@ -122,6 +126,8 @@ def _brackets_in(text: str) -> tuple[Bracket, ...]:
             pending += [(inner, depth + 1) for inner in reversed(group.inner)]
     if may_list_bare_sizes(text):
         result = sorted([*result, *_bare_lists(text, outside)], key=lambda each: each.start)
+    if "shape " in text:
+        result = sorted([*result, *_names_of_shape(text)], key=lambda each: each.start)
     return tuple(result)
 
 
@@ -144,6 +150,15 @@ def _bare_lists(text: str, outside: Sequence[_BracketGroup]) -> Iterator[Bracket
             continue
         if free and spec is not None and len(spec.dims) > 1 and not twice and operands.isdisjoint(PROSE | {"x"}):
             yield Bracket(start=start, end=end, text=match.group(), spec=spec, bare=True)
+
+
+def _names_of_shape(text: str) -> Iterator[Bracket]:
+    """Sizes that are listed without a bracket: "of shape n_obs, n_states"; plain words may go on with the text."""
+    for match in _NAMES_OF_SHAPE.finditer(text):
+        names = [each.strip() for each in match["names"].split(",")]
+        spec = parse_comment_dims(match["names"])
+        if spec is not None and all("_" in each or each.isupper() or each.isdigit() for each in names):
+            yield Bracket(start=match.start("names"), end=match.end(), text=match["names"], spec=spec, bare=True)
 
 
 def find_unclosed(text: str) -> int | None:

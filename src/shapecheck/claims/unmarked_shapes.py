@@ -51,8 +51,10 @@ _TUPLE_NAMES = re.compile(
 _NUMBERS = frozenset({"float", "int", "complex"})
 _NUMBER_BEFORE = re.compile(r"(?:^|[:(])\s*(?:float|int|scalar|number)\)?(?:\s+or)?\s+[`'\"]*$")
 _NUMBER_BEHIND = re.compile(r"[\s`'\")\]]*,?\s*or\s+(?:an?\s+|one\s+)?(?:float|int|scalar|number)\b", re.IGNORECASE)
-_COORDINATES = words("x y z u v w i j row col column lat lon yaw pitch roll")
+_COORDINATES = words("x y z u v w i j")
+_OF_A_PLACE = words("row col column lat lon r c")
 _BOUNDS_BEFORE = re.compile(r"\b(?:bounds|limits|interval|range)\s+[`'\"]*$", re.IGNORECASE)
+_PLACE_BEFORE = re.compile(r"\b(?:position|point|location|place|coordinates?|cell|pixel)\s+[`'\"]*$", re.IGNORECASE)
 _UNIT_BEFORE = re.compile(r"\b(?:in|units?|(?<!array )(?<!tensor )(?<!matrix )of|from|to|between|by)\s+[`'\"]*$")
 _COUNTED = re.compile(r"(\w*?)_?\d+")
 _FLOAT = re.compile(r"b?fp?\d+")
@@ -74,6 +76,8 @@ def is_unmarked_shape(text: str, segment: Segment, begin: int, *, is_return: boo
     lead = text[begin : bracket.start] if begin else _SLOT.sub(_blank, text[: bracket.start], count=1)
     if _BOUNDS_BEFORE.search(text[: bracket.start]):
         return False  # "the lower and upper bounds [L, U]"
+    if _PLACE_BEFORE.search(text[: bracket.start]) and _OF_A_PLACE.issuperset(bracket.spec.names()):
+        return False  # "target position (row, col)"
     if segment.arrow or not all(may_be_shape(each, known) for each in segment.shapes):
         return False
     entry = _ENTRY.search(text[: bracket.start]) if is_return else None

@@ -287,7 +287,7 @@ class SizeSearch:
                 if tie[0] in ties or closes_circle(tie, ties) or not admits(tie, outcome):
                     continue
                 found = self.with_tie(outcome.trial, tie)
-                if self._ends(found):
+                if self._ends(found, admits):
                     return found
                 if self._attempts.is_exhausted():
                     return found if not found.ok and self.is_further(found, outcome) else outcome
@@ -295,7 +295,7 @@ class SizeSearch:
                     number = as_number(tie, outcome)
                     if number is not None and admits(number, outcome):
                         alone = self.with_tie(outcome.trial, number)
-                        if self._ends(alone):
+                        if self._ends(alone, admits):
                             return alone
                     continue
                 if self.is_further(found, outcome):
@@ -415,13 +415,13 @@ class SizeSearch:
                 # Two that are explained each for itself may together make equal what claims tell apart.
                 if not all(admits(tie, found) for tie in substitution.ties):
                     continue
-                if self._ends(found):
+                if self._ends(found, admits):
                     return found
                 if further is None and not found.ok and (found.depth > start.depth or _lacks_package(found, start)):
                     further = found
         return further
 
-    def _ends(self, found: TrialOutcome) -> bool:
+    def _ends(self, found: TrialOutcome, admits: Callable[[Tie, TrialOutcome], bool]) -> bool:
         """Whether a run goes to its end, or to where it needs values: for other sizes too, where they follow others.
 
         A number that no integer has may be what another axis comes to, as the rows of `x[::every]` do.
@@ -430,7 +430,7 @@ class SizeSearch:
         texts = [text for _, text in found.trial.substitution.ties]
         if not found.ok or bound_call is None:
             return found.ok or found.needs_values
-        if self.explanations.is_denied_by_results(found):
+        if admits == self.explanations.is_explained and self.explanations.is_denied_by_results(found):
             return False
         if not all(text.isdigit() or text.isidentifier() for text in texts):
             return self._attempts.run(dataclasses.replace(found.trial, variant=1 if variant != 1 else 2)).ok

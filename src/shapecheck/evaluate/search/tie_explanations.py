@@ -51,7 +51,8 @@ class TieExplanations:
             or self._is_named_so(tie, outcome)
         ):
             self.met.add(tie)
-        if _is_demanded(tie, outcome):
+        of_one = any({*tie} <= {*parse_spec(array.spec).names()} for array in signature.arrays)
+        if not of_one and _is_demanded(tie, outcome):  # two axes of one array are told apart by what it is said to be
             self.demanded.add(tie)
         return self.explain(tie, outcome).provenance != "invented"
 
@@ -72,8 +73,8 @@ class TieExplanations:
         if columns and text == str(math.prod(sizes_of_columns)):
             return Assumption("tie", name, "*".join(columns), "alias")
         sizes = outcome.bound_call.sizes()
-        if text.isdigit() and outcome.ok and self.is_denied_by_results(outcome):
-            named = sizes.names_of(int(text))
+        if outcome.ok and self.is_denied_by_results(outcome):
+            named = sizes.names_of(int(text)) if text.isdigit() else []
             return Assumption("tie", name, named[0] if named else text, "invented")
         if text.isdigit() and (other := _other_axis(name, int(text), outcome.bound_call)):
             return Assumption("tie", name, other, "invented")
@@ -123,16 +124,19 @@ class TieExplanations:
         as many. Names that something else gives a size, as integers do, are other numbers by themselves.
         """
         bound_call, ties = found.bound_call, dict(found.trial.substitution.ties)
-        if bound_call is None or not any(text.isdigit() for text in ties.values()):
+        if bound_call is None or not ties:
             return False
+        chosen = dict(bound_call.chosen)
+        tied = {name: text if text.isdigit() else chosen.get(text, "") for name, text in ties.items()}
         known = {name.rpartition(".")[2] for name in (*bound_call.integers, *bound_call.held, *ties)}
         known |= {name for name, _ in (*bound_call.chosen, *bound_call.fields, *bound_call.shared)}
+        known = {name for name in known if not self._signature.is_nobodys(name)}
         known |= {each.removeprefix("*") for each in self._signature.variadics()}
         for observed, claimed in self._claimed_values(found):
             pairs = zip(parse_spec(claimed).dims, observed, strict=True)
             named = [(dim.name, axis) for dim, axis in pairs if isinstance(dim, NamedDim)]
             for (name, axis), (other, length) in itertools.permutations(named, 2):
-                is_tied = axis == length == ties.get(name)
+                is_tied = axis == length == tied.get(name)
                 if is_tied and other not in known and not may_be_one_dim(name, other):
                     return True
         return False

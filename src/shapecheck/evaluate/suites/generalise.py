@@ -146,8 +146,10 @@ class Generaliser:
         for key in sorted(self._called & self._left):
             call = self._captured.get(key)
             self._tried[key] += 1
-            # A test's own arrays are as the docstring says; what an evaluation hands on may be a guess.
-            results = self._again(self._plans[key[0]], key[1], call, prose=True) if call is not None else ()
+            # A test's own arrays are as the docstring says; what an evaluation hands on may be a guess. An instance
+            # may be another one by now.
+            prose = call is not None and "self" not in call.arguments
+            results = self._again(self._plans[key[0]], key[1], call, prose=prose) if call is not None else ()
             results = tuple(replace(each, assumptions=(*each.assumptions, *assumptions)) for each in results)
             found.append((key, results))
             if results or self._tried[key] >= TRIES:

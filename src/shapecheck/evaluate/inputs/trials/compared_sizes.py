@@ -60,7 +60,7 @@ class FrameSizes:
     def __init__(self, frame: FrameType, function: ast.AST | None, arguments: Sequence[object] | None) -> None:
         self._frame, self._function, self._arguments = frame, function, arguments
 
-    def read(self, node: ast.expr, depth: int = 0) -> ComparedSizes | None:
+    def find(self, node: ast.expr, depth: int = 0) -> ComparedSizes | None:
         """The sizes; None for what is none, or what cannot be read without calling anything."""
         if depth > _DEEPEST:
             return None
@@ -68,37 +68,37 @@ class FrameSizes:
             case ast.Constant(value=value):
                 return ComparedSizes(value, given=True) if type(value) is int else None
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
-                return self._joined(parts, depth)
+                return self._find_list(parts, depth)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                inner = self.read(operand, depth + 1)
-                return _checked(-inner.value, inner.given) if inner and isinstance(inner.value, int) else None
+                inner = self.find(operand, depth + 1)
+                return _if_small(-inner.value, inner.given) if inner and isinstance(inner.value, int) else None
             case ast.BinOp(left=left, op=op, right=right):
-                return _computed(type(op), self.read(left, depth + 1), self.read(right, depth + 1))
+                return _compute(type(op), self.find(left, depth + 1), self.find(right, depth + 1))
             case ast.Call(func=func, args=[argument], keywords=[]):
-                return self._called(func, argument, depth)
+                return self._find_call(func, argument, depth)
             case ast.Subscript(value=value, slice=index):
-                return _part(self.read(value, depth + 1), self._place(index, depth))
+                return _part(self.find(value, depth + 1), self._place(index, depth))
             case ast.Attribute(value=value, attr=name) if name in _SHAPES:
                 return self._of_array(value, name) or self._of_object(node, depth)
             case _:
                 return self._of_object(node, depth)
 
-    def _joined(self, parts: Sequence[ast.expr], depth: int) -> ComparedSizes | None:
+    def _find_list(self, parts: Sequence[ast.expr], depth: int) -> ComparedSizes | None:
         found: tuple[int, ...] = ()
         given = True
         for part in parts:
-            inner = self.read(part.value if isinstance(part, ast.Starred) else part, depth + 1)
+            inner = self.find(part.value if isinstance(part, ast.Starred) else part, depth + 1)
             if inner is None or isinstance(inner.value, int) is isinstance(part, ast.Starred):
                 return None
             found += (inner.value,) if isinstance(inner.value, int) else inner.value
             given &= inner.given
         return ComparedSizes(found, given)
 
-    def _called(self, function: ast.expr, argument: ast.expr, depth: int) -> ComparedSizes | None:
+    def _find_call(self, function: ast.expr, argument: ast.expr, depth: int) -> ComparedSizes | None:
         """`len(x)`, `math.prod(x.shape)`, `tuple(x.shape)`, `jnp.shape(x)`: by the name of what is called."""
         name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
         of_array = self._of_array(argument, "shape") if name in ("len", *_SHAPES) else None
-        inner = of_array or self.read(argument, depth + 1)
+        inner = of_array or self.find(argument, depth + 1)
         if inner is None:
             return None
         if isinstance(inner.value, int):
@@ -110,15 +110,15 @@ class FrameSizes:
         if name in ("len", "ndim"):
             return ComparedSizes(len(inner.value), inner.given)
         count = _OF_SEVERAL.get("prod" if name == "size" else name)
-        return _checked(count(inner.value), inner.given) if count is not None and inner.value else None
+        return _if_small(count(inner.value), inner.given) if count is not None and inner.value else None
 
     def _place(self, index: ast.expr, depth: int) -> int | slice | None:
         if not isinstance(index, ast.Slice):
-            number = self.read(index, depth + 1)
+            number = self.find(index, depth + 1)
             return number.value if number is not None and isinstance(number.value, int) else None
         ends: list[int | None] = []
         for each in (index.lower, index.upper):
-            end = self.read(each, depth + 1) if each is not None else None
+            end = self.find(each, depth + 1) if each is not None else None
             if each is not None and (end is None or not isinstance(end.value, int)):
                 return None
             ends.append(end.value if end is not None and isinstance(end.value, int) else None)
@@ -139,17 +139,19 @@ class FrameSizes:
     def _of_object(self, node: ast.expr, depth: int) -> ComparedSizes | None:
         """The integer, or the shape, that a variable or an attribute is."""
         found = self._object(node)
-        several = tuple(size for size in found if type(size) is int) if isinstance(found, (tuple, list)) else ()
-        value: Sizes | None = found if isinstance(found, int) and type(found) is int else None
-        if isinstance(found, (tuple, list)) and found and len(several) == len(found):
-            value = several
+        value: Sizes | None = None
+        if type(found) is int and isinstance(found, int):
+            value = found
+        elif type(found) in (tuple, list) and isinstance(found, (tuple, list)):  # how others iterate is the user's code
+            sizes = tuple(size for size in found if type(size) is int)
+            value = sizes if sizes and len(sizes) == len(found) else None
         root = _root(node)
         if value is None or root is None:
             return None
         assigned = list(self._assignments(root))
         if not assigned or isinstance(node, ast.Attribute):
             return ComparedSizes(value, given=not assigned and self._function is not None)
-        sources = [self.read(each, depth + 1) for each in assigned] if len(assigned) == 1 else []
+        sources = [self.find(each, depth + 1) for each in assigned] if len(assigned) == 1 else []
         return ComparedSizes(value, given=any(each is not None and each.given for each in sources))
 
     def _object(self, node: ast.expr) -> object:
@@ -179,7 +181,7 @@ class FrameSizes:
         nodes = [*ast.walk(self._function)] if self._function is not None else []
         for node in nodes:
             if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
-                yield next(filter(None, (_assigned(each, node) for each in nodes)), ast.Constant(None))
+                yield next(filter(None, (_assigned_value(each, node) for each in nodes)), ast.Constant(None))
 
 
 def given_objects(frame: FrameType, function: ast.AST | None) -> list[object]:
@@ -216,7 +218,7 @@ def _root(node: ast.expr) -> str | None:
     return node.id if isinstance(node, ast.Name) else None
 
 
-def _assigned(statement: ast.AST, name: ast.Name) -> ast.expr | None:
+def _assigned_value(statement: ast.AST, name: ast.Name) -> ast.expr | None:
     """What a statement assigns to a name in it: of an array's shape that is unpacked, the one size."""
     if not isinstance(statement, ast.Assign):
         return None
@@ -242,7 +244,7 @@ def _part(sizes: ComparedSizes | None, place: int | slice | None) -> ComparedSiz
         return None
 
 
-def _computed(op: type[ast.operator], left: ComparedSizes | None, right: ComparedSizes | None) -> ComparedSizes | None:
+def _compute(op: type[ast.operator], left: ComparedSizes | None, right: ComparedSizes | None) -> ComparedSizes | None:
     if left is None or right is None:
         return None
     given = left.given and right.given
@@ -250,9 +252,9 @@ def _computed(op: type[ast.operator], left: ComparedSizes | None, right: Compare
         case (tuple() as one, tuple() as other) if op is ast.Add:
             return ComparedSizes(one + other, given)
         case (int() as one, int() as other) if op in _ARITHMETIC and (other or op not in (ast.FloorDiv, ast.Mod)):
-            return _checked(_ARITHMETIC[op](one, other), given)
+            return _if_small(_ARITHMETIC[op](one, other), given)
     return None
 
 
-def _checked(number: int, given: bool) -> ComparedSizes | None:
+def _if_small(number: int, given: bool) -> ComparedSizes | None:
     return ComparedSizes(number, given) if abs(number) < _LARGEST else None

@@ -93,16 +93,16 @@ def read_refusal(frame: FrameType, line: int, entry: FrameType | None = None) ->
         )
         arguments = given_objects(entry, _function_of(of_entry, entry))
     sizes = FrameSizes(frame, _function_of(tree, frame), arguments)
-    found = [_refused(sizes, each, holds) for test, holds in _conditions(tree, line) for each in _links(test)]
+    found = [_read_comparison(sizes, each, holds) for test, holds in _conditions(tree, line) for each in _links(test)]
     refused = [each for each in found if each is not None]
     return next((each for each in refused if each.unequal()), next(iter(refused), None))
 
 
-def _refused(sizes: FrameSizes, test: ast.Compare, holds: bool) -> RefusedComparison | None:
+def _read_comparison(sizes: FrameSizes, test: ast.Compare, holds: bool) -> RefusedComparison | None:
     (how,), sides = map(type, test.ops), (test.left, test.comparators[0])
     if how not in _SIGNS:
         return None  # of a division, say, it is the rest that matters
-    left, right = (sizes.read(side) for side in sides)
+    left, right = (sizes.find(side) for side in sides)
     if left is None or right is None or isinstance(left.value, int) is not isinstance(right.value, int):
         return None
     sign = _SIGNS[how]
