@@ -324,6 +324,20 @@ def unpacked(v: Float[Array, "size"]) -> Float[Array, "n n"]:
 def differences(v: Float[Array, "size"]) -> Float[Array, "size"]:
     return v - v[1:]  ~SC301
 """,
+    # A claim of the result tells the axis from the one of the model's that it would have to be as long as.
+    "denied.py": """
+class Tree:
+    def __init__(self, steps: int) -> None:
+        self.steps = steps
+
+    def values(self, start: Float[Array, "contracts"], up: Float[Array, "contracts"]) -> Float[Array, "contracts n"]:
+        moves = jnp.arange(self.steps + 1)
+        return jnp.log(start)[:, None] + moves * jnp.log(up)[:, None]
+
+    def wrong(self, start: Float[Array, "contracts"], up: Float[Array, "contracts"]) -> Float[Array, "contracts n"]:
+        moves = jnp.arange(self.steps + 1)
+        return jnp.log(start)[None] + moves * jnp.log(up)[:, None]  ~SC305
+""",
 }
 
 

@@ -125,6 +125,27 @@ def step(x, weights, bias):
     """
     return x @ weights + bias
 ''',
+    # Without a bracket, if the names are those of axes.
+    "names.py": '''
+def product(x, y):
+    """Weigh.
+
+    Args:
+        x (jax.numpy.array): Array of shape n_obs, n_mixtures, n_states.
+        y: Array with shape n_obs, n_mixtures that holds weights.
+
+    Returns:
+        jax.numpy.array: Array of shape n_obs, n_states, n_mixtures  ~SC207
+    """
+    return x * y[..., None]
+
+def other(x):
+    """
+    Args:
+        x: an array whose shape is n_obs, and of shape batch, then time.
+    """
+    return x
+''',
 }
 
 
