@@ -91,6 +91,31 @@ def caller(r_ijs, w):
     """
     return unit(r_ijs, w)
 ''',
+    "values.py": '''
+def tensors(r_ijs, r_abs, rb_values):
+    """
+    Args:
+        r_ijs: Relative position vectors [n_neighbors, 3]
+        r_abs: Distance values [n_neighbors]
+        rb_values: Radial basis values [n_neighbors]
+    """
+    return jnp.dot(rb_values, r_ijs / r_abs)  # ~SC305
+''',
+    "tuples.py": '''
+def drawn(plan, count: int):
+    """Draw pairs.
+
+    Parameters
+    ----------
+    plan : numpy array, shape (bs, bs)
+
+    Returns
+    -------
+    (i_s, i_j) : tuple of numpy arrays, shape (bs, bs)  ~SC207
+        the pairs
+    """
+    return jnp.divmod(jnp.arange(count), plan.shape[1])
+''',
     "pairs.py": '''
 def accumulate(pair_forces, all_js, natoms):
     """

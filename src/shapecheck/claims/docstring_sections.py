@@ -39,7 +39,8 @@ _SENTENCE_ITEM = re.compile(
     r"\s*(?:[-*+]\s+)?(?P<names>`?[A-Za-z_]\w*`?(?:\s*,\s*`?[A-Za-z_]\w*`?)*)"
     r"\s+(?=(?:is|are)\s+(?:of\s+shape\s+)?[(\[])"
 )
-_NUMPY_ITEM = re.compile(r"\s*(?P<names>\*{0,2}[A-Za-z_]\w*(?:\s*,\s*\*{0,2}[A-Za-z_]\w*)*)\s*(?::|$)")
+_NUMPY_NAMES = r"\*{0,2}[A-Za-z_]\w*(?:\s*,\s*\*{0,2}[A-Za-z_]\w*)*"
+_NUMPY_ITEM = re.compile(rf"\s*(?:(?P<names>{_NUMPY_NAMES})|\((?P<several>{_NUMPY_NAMES})\)(?=\s*:))\s*(?::|$)")
 _SPHINX = re.compile(r"\s*:(?:param|parameter|arg|argument|type)\s+(?:(?P<type>[^:\n]*)\s)?\*{0,2}(?P<name>\w+)\s*:")
 _SPHINX_FIELD = re.compile(r"\s*:(?:[ic]?var|attr|attribute)\s+(?:(?P<type>[^:\n]*)\s)?(?P<name>\w+)\s*:")
 _SPHINX_RETURN = re.compile(r"\s*:(?:returns?|rtype)\s*:")
@@ -236,7 +237,8 @@ class _SectionReader:
         if match is None and not anonymous:
             self.current = None
             return self.style == "numpy"
-        names = tuple(_NAME.findall(match["names"])) if match is not None else ()
+        groups = match.groupdict() if match is not None else {}
+        names = tuple(_NAME.findall(groups.get("names") or groups.get("several") or ""))
         end = match.end() if match is not None else 0
         place = 0
         if self.kind == "return":  # another section, of another style, may have told of them all

@@ -28,7 +28,7 @@ _CAPITAL = re.compile(r"\b[A-Z]\b")
 _LIST = r"\w+(?:[ ]+[x×][ ]+(?:\w+|\(\w+(?:\s*[-+*/]\s*\w+)+\)))+"
 _PRODUCT = re.compile(rf"(?:both |each )?{_LIST}")
 _LINE_ENDS_SO = re.compile(rf"(?:^|[:,(]|\bis)\s*({_LIST})[.,)]?\s*$", re.MULTILINE)
-_LINE_ENDS_IN_LIST = re.compile(r"\w[^\n\[\]]*\[(\w+(?:,\s*\w+)+)\]`*\.?[ \t]*$", re.MULTILINE)
+_LINE_ENDS_IN_LIST = re.compile(r"\w[^\n\[\]]*\[(\w+(?:,\s*\w+)*)\]`*\.?[ \t]*$", re.MULTILINE)
 # "theta: (points,) grid", "- phi (array): (rows, points)"
 _ENTRY_BEGINS_SO = re.compile(
     r"^[ \t]*(?:[-*][ \t]+)?\w+[ \t]*(?:\([^()\n]*\)[ \t]*)?:[ \t]*`*\((\w+,|\w+(?:, ?\w+)+)\)", re.MULTILINE
@@ -64,10 +64,14 @@ def _multiplied_letters(comments: Sequence[Comment], tables: Tables) -> set[str]
 
 
 def _at_line_ends(tables: Tables) -> set[str]:
-    """The names with an underscore that stand in lists which end several lines of docstrings: `[max_atoms, 3]`."""
-    lists = (found.group(1) for text in _docstrings(tables) for found in _LINE_ENDS_IN_LIST.finditer(text))
+    """The names with an underscore that stand in several lists which end lines of docstrings: `[max_atoms, 3]`.
+
+    Not in such of one name alone, which may be units.
+    """
+    lists = [found.group(1) for text in _docstrings(tables) for found in _LINE_ENDS_IN_LIST.finditer(text)]
+    beside = {name for text in lists if "," in text for name in re.findall(r"[^\W\d]\w*", text)}
     found = Counter(name for text in lists for name in set(re.findall(r"[^\W\d]\w*", text)))
-    return {name for name, times in found.items() if times > 1 and "_" in name and looks_like_dim(name)}
+    return {name for name in beside if found[name] > 1 and "_" in name and looks_like_dim(name)}
 
 
 def _in_entries(tables: Tables) -> set[str]:

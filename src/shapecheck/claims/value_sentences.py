@@ -60,7 +60,7 @@ ENTRY_LINE = re.compile(
 _OF_EACH = re.compile(
     r"\b(?:(?:tuple|pair|list|sequence)s?\s+of\s+(?:[\w-]+\s+){0,4}|(?:both|all|each)\s+(?:[\w-]+\s+){0,2})"
     r"(?:tensors|arrays|matrices|vectors),?\s+(?:each\s+)?"
-    r"(?:of|with|having)\s+(?:the\s+)?$"
+    r"(?:(?:of|with|having)\s+(?:the\s+)?)?$"
     r"|\b(?:both|each|all(?:\s+of\s+(?:them|these))?)\s+(?:have|has|are\s+of|is\s+of)\s+(?:the\s+)?$"
     r"|(?:\btuples?\b.*|\b(?:tensors|arrays|matrices|vectors)\b[^.]*),?\s+each\s+(?:(?:of|with|having)\s+)?(?:the\s+)?$",
     re.IGNORECASE,
