@@ -6,6 +6,7 @@ evaluation sees one path. Here it is given what the branches ask for, one switch
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import enum
 import inspect
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from typing import Literal, Union
 
 from shapecheck.evaluate.inputs.facts import name_hints
+from shapecheck.evaluate.inputs.facts.defining_source import defining_source
 from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     MISSING,
     annotation_of,
@@ -30,6 +32,7 @@ from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthes
 from shapecheck.evaluate.inputs.trials.size_assignment import DIVISIBLE, DIVISIBLE_TOO, LARGE, LARGE_TOO
 from shapecheck.evaluate.inputs.trials.trial import CallSpec, Trial, TrialOutcome
 from shapecheck.evaluate.limits import Stopwatch
+from shapecheck.evaluate.probes.attribute_access import underlying_function
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.search.entry_search import EntrySearch
 from shapecheck.model import (
@@ -52,8 +55,8 @@ _MOST = 8  # values of switches that are tried
 _MOST_TOGETHER = 2
 # Of `if features % heads == 0:`, and of `if seq > 512:`, where the usual sizes take the other branch.
 _OTHER_SIZES = (
-    ((DIVISIBLE, DIVISIBLE_TOO), "with sizes that divide each other"),
-    ((LARGE, LARGE_TOO), "with large sizes"),
+    ((DIVISIBLE, DIVISIBLE_TOO), "with sizes that divide each other", (ast.Mod,)),
+    ((LARGE, LARGE_TOO), "with large sizes", (ast.Lt, ast.LtE, ast.Gt, ast.GtE)),
 )
 
 Statics = Mapping[str, object]
@@ -194,9 +197,11 @@ def evaluate_others(
         left &= missing_paths(plan, scope.index, runs)
         yield from runs
     wanted = left - left_out if _has_free_sizes(found) else set()
-    for variants, words in _OTHER_SIZES:
+    for variants, words, operators in _OTHER_SIZES:
         if watch.seconds() > most or not wanted:
             return
+        if not _has_condition_with(taker, operators):
+            continue
         try:
             call_spec = dataclasses.replace(call_specs({}, {}), variants=variants, attempts=_MOST_ATTEMPTS)
             other = dataclasses.replace(entry, target=f"{entry.target} {words}")
@@ -214,6 +219,14 @@ def evaluate_others(
         )
         wanted &= missing_paths(plan, scope.index, runs)
         yield from runs
+
+
+def _has_condition_with(function: Callable[..., object] | None, operators: tuple[type[ast.AST], ...]) -> bool:
+    """Whether a condition in a function's own code has one of these operators."""
+    source = defining_source(underlying_function(function)) if function is not None else None
+    nodes = ast.walk(source.tree) if source is not None else ()
+    tests = (node.test for node in nodes if isinstance(node, (ast.If, ast.IfExp, ast.While)))
+    return any(isinstance(each, operators) for test in tests for each in ast.walk(test))
 
 
 def _has_free_sizes(found: Iterable[Evaluation]) -> bool:
