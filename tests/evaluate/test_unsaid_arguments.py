@@ -405,6 +405,20 @@ def strength(probs, bins):
     bins_stacked = bins.reshape(-1, 1).to(torch.int64)
     return stacked.gather(1, bins_stacked)
 """,
+    # a model keeps its rates, of which it says nothing
+    "rates.py": """
+import haiku as hk
+
+class Layer(hk.Module):
+    def __init__(self, num_heads, dropout, temperature, name=None):
+        super().__init__(name)
+        self.num_heads, self.dropout, self.temperature = num_heads, dropout, temperature
+
+    def __call__(self, x):
+        # x: (n, d)
+        y = hk.dropout(hk.next_rng_key(), self.dropout, x)
+        return y.T / self.temperature  # (n, d)  ~SC201
+""",
 }
 
 

@@ -64,13 +64,13 @@ _UPPER = re.compile(
 _SCALAR = re.compile(
     r"(^|_)(eps|epsilon|lr|rate|scale|sigma|std|temperature|tau|alpha|beta|gamma|delta|lam|lambda|dt|step_size|factor"
     r"|coeff?|coefficient|decay|momentum|ratio|threshold|strength|jitter|damping|tol|tolerance|discount|gain|amplitude"
-    r"|lengthscale|fraction|prob|probability|power|exponent|max_norm|variance)_?\d?$",
+    r"|lengthscale|fraction|prob|probability|power|exponent|max_norm|variance|dropout|drop_?path)_?\d?$",
     re.IGNORECASE,
 )
 # Of these, those that are one number whatever they are for; a `scale` may well be one for each feature.
 _ONE_NUMBER = re.compile(
     r"(^|_)(eps|epsilon|lr|learning_rate|temperature|tau|alpha|dt|step_size|decay|momentum|threshold|jitter|damping|tol"
-    r"|tolerance|discount|max_norm|lam|lambda|fraction)_?\d?$",
+    r"|tolerance|discount|max_norm|lam|lambda|fraction|dropout|drop_?path|drop(?:out)?_?rate)_?\d?$",
     re.IGNORECASE,
 )
 _INITIALIZER = re.compile(r"(^|_)init(iali[sz]er)?(_fn)?$|^init(iali[sz]er)?_", re.IGNORECASE)
