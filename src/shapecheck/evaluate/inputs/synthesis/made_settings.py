@@ -24,28 +24,6 @@ class MadeSettings(dict[str, object]):
     def __hash__(self) -> int:  # type: ignore[override]
         return id(self)
 
-    def _leaves(self, place: str = "") -> Iterator[tuple[str, object]]:
-        for name, value in self.items():
-            if isinstance(value, MadeSettings):
-                yield from value._leaves(f"{place}{name}.")
-            else:
-                yield f"{place}{name}", value
-
-    def are_real_numbers(self) -> bool:
-        """Whether they hold nothing else."""
-        return all(type(value) is float for _, value in self._leaves())
-
-    def integers(self) -> str:
-        """What integers they hold besides, ` with heads=8`, if these are all that may decide on a shape; else nothing.
-
-        Another invention has others.
-        """
-        leaves = list(self._leaves())
-        if not all(type(value) in (int, float) for _, value in leaves):
-            return ""
-        named = ", ".join(f"{name}={value}" for name, value in leaves if type(value) is int)
-        return f" with {named}"
-
 
 def made_settings(
     reads: Reads,
@@ -69,3 +47,27 @@ def made_settings(
         elif name in reads and (by_name := make(name)) is not UNKNOWN:
             made[name] = by_name
     return made
+
+
+def are_real_numbers(settings: MadeSettings) -> bool:
+    """Whether settings hold nothing else."""
+    return all(type(value) is float for _, value in _leaves(settings))
+
+
+def text_of_integers(settings: MadeSettings) -> str:
+    """What integers settings hold, as ` with heads=8`, if these are all that may decide on a shape; else nothing.
+
+    Another invention has others.
+    """
+    leaves = list(_leaves(settings))
+    if not all(type(value) in (int, float) for _, value in leaves):
+        return ""
+    return f" with {', '.join(f'{name}={value}' for name, value in leaves if type(value) is int)}"
+
+
+def _leaves(settings: MadeSettings, place: str = "") -> Iterator[tuple[str, object]]:
+    for name, value in settings.items():
+        if isinstance(value, MadeSettings):
+            yield from _leaves(value, f"{place}{name}.")
+        else:
+            yield f"{place}{name}", value

@@ -21,7 +21,7 @@ from shapecheck.evaluate.inputs.facts.written_tables import UNKNOWN
 from shapecheck.evaluate.inputs.project.call_sites import CallSites
 from shapecheck.evaluate.inputs.project.factories import factories_of
 from shapecheck.evaluate.inputs.synthesis.made_integers import AS_CALLED, DEFAULTS_KEPT
-from shapecheck.evaluate.inputs.synthesis.made_settings import made_settings
+from shapecheck.evaluate.inputs.synthesis.made_settings import are_real_numbers, made_settings, text_of_integers
 from shapecheck.evaluate.inputs.synthesis.synthesise_instances import InstanceSynthesis
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError, ValueSynthesis
 
@@ -75,8 +75,8 @@ class RecognisedArguments:
             return MISSING
         if table:
             self.known[name] = "settings as the project writes them"
-        elif not made.are_real_numbers():  # no shape follows from a step or a rate
-            self._values.invent("value", name, f"made-up settings{made.integers()}")
+        elif not are_real_numbers(made):  # no shape follows from a step or a rate
+            self._values.invent("value", name, f"made-up settings{text_of_integers(made)}")
         return made
 
     def _written_size(self, name: str, size: int) -> int:
