@@ -397,13 +397,22 @@ class Mixer(eqx.Module):
 """,
     # what is another library's has other methods of the same names
     "other.py": """
-import nowhere_torch as torch  ~SC303
+import torch  ~SC303
 
 def strength(probs, bins):
     # shape=(batch * time, 360) ~unreached
     stacked = probs.transpose(1, 2).reshape(-1, 360)  ~SC302
     bins_stacked = bins.reshape(-1, 1).to(torch.int64)
     return stacked.gather(1, bins_stacked)
+""",
+    # what only logs is none
+    "logged.py": """
+import nowhere_wandb as wandb  ~SC303
+
+def strength(probs, bins):
+    stacked = probs.transpose(1, 2).reshape(-1, 360)  ~SC301
+    wandb.log(stacked)
+    return stacked + bins  # (batch, 360) ~unreached
 """,
     # a model keeps its rates, of which it says nothing
     "rates.py": """

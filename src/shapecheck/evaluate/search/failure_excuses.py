@@ -17,7 +17,7 @@ from shapecheck.evaluate.inputs.trials.size_assignment import UNNAMED
 from shapecheck.evaluate.inputs.trials.ties import CallSignature
 from shapecheck.evaluate.inputs.trials.trial import CallSpec, TrialOutcome
 from shapecheck.evaluate.probes.attribute_access import read_attribute, underlying_function
-from shapecheck.evaluate.probes.stand_ins import StandIn
+from shapecheck.evaluate.probes.stand_ins import StandIn, named_stand_in
 from shapecheck.evaluate.search.made_functions import may_blame_function
 from shapecheck.evaluate.search.unfit_sizes import RESHAPE, compared_integers, left_over_axes, opposite_sizes, shapes_in
 from shapecheck.model.assumption import NO_LAYER
@@ -97,15 +97,20 @@ def _is_for_another_library(signature: CallSignature) -> bool:
     `x.transpose(1, 2)` swaps two of three axes there.
     """
     said = [array for array in signature.arrays if not all(map(signature.is_made, parse_spec(array.spec).names()))]
-    code = getattr(underlying_function(signature.function), "__code__", None)
+    function = underlying_function(signature.function)
+    code = getattr(function, "__code__", None)
     if said or code is None:
         return False
-    used = (getattr(signature.function, "__globals__", {}).get(name) for name in code.co_names)
-    return any(isinstance(each, StandIn) or (isinstance(each, ModuleType) and _is_other(each)) for each in used)
+    used = (getattr(function, "__globals__", {}).get(name) for name in code.co_names)
+    return any(_name_of_package(each) in _OTHER_LIBRARIES for each in used)
 
 
-def _is_other(module: ModuleType) -> bool:
-    return str(read_attribute(module, "__name__")).partition(".")[0] in _OTHER_LIBRARIES
+def _name_of_package(value: object) -> str:
+    """The package that a module belongs to, or what stands for one that is not there; "" for anything else."""
+    name = named_stand_in(repr(value)) if isinstance(value, StandIn) else ""
+    if isinstance(value, ModuleType):
+        name = str(read_attribute(value, "__name__"))
+    return name.partition(".")[0]
 
 
 def _is_of_nothing(outcome: TrialOutcome, call_spec: CallSpec) -> bool:

@@ -83,17 +83,14 @@ def read_refusal(frame: FrameType, line: int, entry: FrameType | None = None) ->
     Of several it is one of sizes that should be equal. `entry` is the frame of the checked function.
     """
     file = frame.f_code.co_filename
-    tree = _parse(tuple(linecache.getlines(file)))
-    if tree is None:
-        return None
+    checks = _checks_in(tuple(linecache.getlines(file)))
     arguments = None
     if entry is not None:
-        of_entry = (
-            tree if entry.f_code.co_filename == file else _parse(tuple(linecache.getlines(entry.f_code.co_filename)))
-        )
-        arguments = given_objects(entry, _function_of(of_entry, entry))
-    sizes = FrameSizes(frame, _function_of(tree, frame), arguments)
-    found = [_read_comparison(sizes, each, holds) for test, holds in _conditions(tree, line) for each in _links(test)]
+        other = entry.f_code.co_filename
+        of_entry = checks if other == file else _checks_in(tuple(linecache.getlines(other)))
+        arguments = given_objects(entry, of_entry.function_of(entry))
+    sizes = FrameSizes(frame, checks.function_of(frame), arguments)
+    found = [_read_comparison(sizes, each, holds) for test, holds in checks.conditions(line) for each in _links(test)]
     refused = [each for each in found if each is not None]
     return next((each for each in refused if each.unequal()), next(iter(refused), None))
 
@@ -116,26 +113,46 @@ def _read_comparison(sizes: FrameSizes, test: ast.Compare, holds: bool) -> Refus
     return RefusedComparison(ast.unparse(test), left.value, sign, right.value, holds, where, given) if where else None
 
 
-@lru_cache(_KEPT)
-def _parse(lines: Sequence[str]) -> ast.Module | None:
-    try:
-        return parse_python("".join(lines))
-    except (SyntaxError, ValueError, RecursionError):
-        return None
+@dataclass(frozen=True)
+class _Checks:
+    """What a file has that may raise for sizes, and its functions: looked for once, and not in each attempt."""
 
+    statements: tuple[ast.Assert | ast.If, ...] = ()
+    functions: tuple[ast.FunctionDef | ast.AsyncFunctionDef, ...] = ()
 
-def _conditions(tree: ast.Module, line: int) -> Iterator[tuple[ast.expr, bool]]:
-    """The comparisons that may have decided that an `assert` on a line fails, or that an `if` raises there.
+    def conditions(self, line: int) -> Iterator[tuple[ast.expr, bool]]:
+        """The parts of conditions that may have decided that an `assert` on a line fails, or that an `if` raises there.
 
-    With each, whether it is one that holds then.
-    """
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assert) and _is_on(node, line):
-            yield from _parts(node.test, holds=False)
-        elif isinstance(node, ast.If):
+        With each, whether it is one that holds then.
+        """
+        for node in self.statements:
+            if isinstance(node, ast.Assert):
+                yield from _parts(node.test, holds=False) if _is_on(node, line) else ()
+                continue
             for body, holds in ((node.body, True), (node.orelse, False)):
                 if any(isinstance(each, ast.Raise) and _is_on(each, line) for each in body):
                     yield from _parts(node.test, holds=holds)
+
+    def function_of(self, frame: FrameType) -> ast.AST | None:
+        """The function whose code a frame runs."""
+        found: ast.AST | None = None
+        for node in self.functions:
+            first = min((node.lineno, *(each.lineno for each in node.decorator_list)))
+            if node.name == frame.f_code.co_name and first <= frame.f_code.co_firstlineno <= node.lineno:
+                found = node
+        return found
+
+
+@lru_cache(_KEPT)
+def _checks_in(lines: Sequence[str]) -> _Checks:
+    try:
+        nodes = list(ast.walk(parse_python("".join(lines))))
+    except (SyntaxError, ValueError, RecursionError):
+        return _Checks()
+    statements = tuple(node for node in nodes if isinstance(node, (ast.Assert, ast.If)))
+    return _Checks(
+        statements, tuple(node for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
+    )
 
 
 def _parts(test: ast.expr, *, holds: bool) -> Iterator[tuple[ast.expr, bool]]:
@@ -156,16 +173,6 @@ def _links(test: ast.expr) -> Iterator[ast.Compare]:
         itertools.pairwise(sides), test.ops if isinstance(test, ast.Compare) else (), strict=False
     ):
         yield ast.Compare(left, [how], [right])
-
-
-def _function_of(tree: ast.Module | None, frame: FrameType) -> ast.AST | None:
-    """The function whose code a frame runs."""
-    found: ast.AST | None = None
-    for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == frame.f_code.co_name:
-            first = min((node.lineno, *(each.lineno for each in node.decorator_list)))
-            found = node if first <= frame.f_code.co_firstlineno <= node.lineno else found
-    return found
 
 
 def _is_on(node: ast.stmt, line: int) -> bool:
