@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from shapecheck.commands.reproduction_file import Reproduction, ReproductionOutcome, render, run_alone
+from shapecheck.commands.reproduction_file import Reproduction, ReproductionOutcome, ReproductionRunner, render
 from shapecheck.commands.target_request import OpenTarget, TargetRequest, UnevaluatedError, open_target
 from shapecheck.config import Config, ConfigError
-from shapecheck.evaluate.scratch_folders import scratch_folder
 from shapecheck.worker.messages.target_messages import WriteCall, WrittenCall
 
 _RAISED = ("SC301", "SC305")  # what JAX itself raises
@@ -95,7 +94,7 @@ class _CallAttempt:
     finding: ReportedFinding
     opened: OpenTarget
     config: Config
-    folder: Path
+    runner: ReproductionRunner
     is_hidden: bool = False  # by other claims, which fail first
 
     def write(self, sizes: Mapping[str, int]) -> WrittenCall:
@@ -123,7 +122,7 @@ class _CallAttempt:
         )
 
     def run(self, call: WrittenCall) -> ReproductionOutcome:
-        return run_alone(self.text(call), self.folder, self.opened.worker.python, self.config.timeout)
+        return self.runner.run(self.text(call))
 
     def is_shown(self, outcome: ReproductionOutcome) -> bool:
         """Whether an error is the finding: a mismatch at its place, or an error that its line raised."""
@@ -154,8 +153,8 @@ def reproduce(finding: ReportedFinding, config: Config) -> str:
 
 def _reproduce_by(target: TargetRequest, finding: ReportedFinding, config: Config) -> str | ReproductionOutcome:
     """The test that calls one function; or what that does instead."""
-    with scratch_folder() as folder, open_target(target, config) as opened:
-        attempt = _CallAttempt(finding, opened, config, Path(folder))
+    with open_target(target, config) as opened, ReproductionRunner(opened.worker.python, config.timeout) as runner:
+        attempt = _CallAttempt(finding, opened, config, runner)
         call = attempt.write({})
         if call.error:
             return ReproductionOutcome(error="", text=f"cannot be called: {call.error}")

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import subprocess
 import sys
 import textwrap
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from shapecheck.evaluate.leftover_processes import marked_environment, new_mark
+from shapecheck.evaluate.scratch_folders import scratch_folder
 from shapecheck.worker.messages.target_messages import WrittenCall
+from shapecheck.worker.spawn import SpawnedProcess, kill_group
 
 _WIDE = 110
 _LISTEN = (
@@ -140,28 +145,79 @@ class ReproductionOutcome:
         return self.phase == "test" and place == (code, os.path.realpath(path), line)
 
 
-def run_alone(text: str, folder: Path, python: str, seconds: float) -> ReproductionOutcome:
-    """Run the tests of a file with this text."""
-    file, answer_file = folder / "test_reproduction.py", folder / "answer.json"
-    file.write_text(text, encoding="utf-8")
-    answer_file.unlink(missing_ok=True)
-    environment = {**os.environ, "JAX_PLATFORMS": "cpu", "SHAPECHECK_PYTHON": sys.executable}
-    try:
-        done = subprocess.run(
-            [python, "-B", str(_RUNNER), str(file), str(answer_file)],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=seconds,
-            env=environment,
-            check=False,
+class ReproductionRunner:
+    """Runs files of tests, each in a process of its own, in a user's interpreter that imports JAX once for all.
+
+    Use as a context manager. A file may take so many `seconds`.
+    """
+
+    def __init__(self, python: str, seconds: float) -> None:
+        self.python, self.seconds = python, seconds
+        self._process: SpawnedProcess | None = None
+        self._exit_stack = contextlib.ExitStack()
+
+    def __enter__(self) -> ReproductionRunner:
+        self._folder = Path(self._exit_stack.enter_context(scratch_folder()))
+        self._exit_stack.callback(self._end)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._exit_stack.close()
+
+    def run(self, text: str) -> ReproductionOutcome:
+        """Run the tests of a file with this text."""
+        names = "test_reproduction.py", "answer.json", "output.txt"
+        file, answer_file, output = (self._folder / name for name in names)
+        file.write_text(text, encoding="utf-8")
+        for left in (answer_file, output):
+            left.unlink(missing_ok=True)
+        try:
+            if not self._has_run([str(file), str(answer_file), str(output)]):
+                self._end()
+                text = f"it took longer than {self.seconds:g} seconds"
+                return ReproductionOutcome(error="no end", text=text, phase="")
+            answer = json.loads(answer_file.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            said = output.read_text(encoding="utf-8", errors="replace") if output.exists() else ""
+            last = said.strip().rpartition("\n")[2]
+            return ReproductionOutcome(error="the end of the process", text=last, phase="")
+        lines = tuple((str(path), int(line)) for path, line in answer.pop("lines", ()))
+        return ReproductionOutcome(**{"text": "", **answer}, lines=lines)
+
+    def _has_run(self, request: list[str]) -> bool:
+        """Whether a request came to an end in time. Raises OSError if there is nobody who takes it."""
+        if self._process is None or self._process.poll() is not None:
+            self._process = self._started()
+        stdin, stdout = self._process.stdin, self._process.stdout
+        if stdin is None or stdout is None:  # both were asked for
+            raise OSError("the process has no pipes")
+        stdin.write(json.dumps(request).encode() + b"\n")
+        stdin.flush()
+        # It says a line, or ends itself where nothing can be forked.
+        answered = threading.Thread(target=stdout.readline, daemon=True)
+        answered.start()
+        answered.join(self.seconds)
+        return not answered.is_alive()
+
+    def _started(self) -> SpawnedProcess:
+        mark = new_mark()
+        process = SpawnedProcess(
+            [self.python, "-B", str(_RUNNER)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, **marked_environment(mark), "JAX_PLATFORMS": "cpu", "SHAPECHECK_PYTHON": sys.executable},
+            start_new_session=True,
         )
-        answer = json.loads(answer_file.read_text(encoding="utf-8"))
-    except subprocess.TimeoutExpired:
-        return ReproductionOutcome(error="no end", text=f"it took longer than {seconds:g} seconds", phase="")
-    except (OSError, ValueError):
-        return ReproductionOutcome(
-            error="the end of the process", text=done.stderr.strip().rpartition("\n")[2], phase=""
-        )
-    lines = tuple((str(path), int(line)) for path, line in answer.pop("lines", ()))
-    return ReproductionOutcome(**{"text": "", **answer}, lines=lines)
+        process.mark = mark
+        return process
+
+    def _end(self) -> None:
+        if self._process is not None:
+            kill_group(self._process)
+            self._process.wait()
+            for pipe in (self._process.stdin, self._process.stdout):
+                if pipe is not None:
+                    with contextlib.suppress(OSError):
+                        pipe.close()
+            self._process = None

@@ -16,10 +16,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from shapecheck.commands.reproduction_file import Reproduction, ReproductionOutcome, render, run_alone
+from shapecheck.commands.reproduction_file import Reproduction, ReproductionOutcome, ReproductionRunner, render
 from shapecheck.commands.target_request import UnevaluatedError
 from shapecheck.config import Config, ConfigError
-from shapecheck.evaluate.scratch_folders import scratch_folder
 from shapecheck.files import interpreter, module_name
 from shapecheck.worker.messages.target_messages import WrittenCall
 
@@ -87,9 +86,9 @@ def reproduce_failure(saved: SavedFailure, config: Config, output: Path | None) 
     """
     python = interpreter.candidates(str(config.python) if config.python else None, [Path(saved.path)])[0]
     tried = []
-    with scratch_folder() as folder:
+    with ReproductionRunner(python, config.timeout) as runner:
         for call in saved.calls:
-            attempt = _SavedAttempt(saved, call, python, Path(folder), config.timeout)
+            attempt = _SavedAttempt(saved, call, runner)
             for has_values in (True,) if saved.error in (_NOT_FINITE, _OF_JAX) else (False, True):
                 for checked in (False, True) if saved.error == _NOT_FINITE else (saved.code != "",):
                     form = _Form(has_values=has_values, checked=checked)
@@ -115,14 +114,13 @@ class _Form:
 class _SavedAttempt:
     """One of the calls, in all its forms."""
 
-    def __init__(self, saved: SavedFailure, call: Expression, python: str, folder: Path, seconds: float) -> None:
-        self._saved, self._call, self._python = saved, call, python
-        self._folder, self._seconds = folder, seconds
+    def __init__(self, saved: SavedFailure, call: Expression, runner: ReproductionRunner) -> None:
+        self._saved, self._call, self._runner = saved, call, runner
         self._runs = 0
         self._root, self._module = module_name(Path(saved.path))
 
     def run(self, form: _Form) -> ReproductionOutcome:
-        return run_alone(self._text(form, repr(str(self._saved.data))), self._folder, self._python, self._seconds)
+        return self._runner.run(self._text(form, repr(str(self._saved.data))))
 
     def is_shown(self, outcome: ReproductionOutcome, form: _Form) -> bool:
         """Whether it is the saved failure: the claim's, values that are not finite, or what its line raised."""
@@ -165,7 +163,7 @@ class _SavedAttempt:
         parts = {name: form.slices.get(name) for name in sorted(self._names(form))}
         target = output.with_suffix(".npz")
         asked = json.dumps([str(self._saved.data), str(target), parts])
-        subprocess.run([self._python, "-c", _CUT, asked], check=True, timeout=self._seconds)
+        subprocess.run([self._runner.python, "-c", _CUT, asked], check=True, timeout=self._runner.seconds)
         return self._text(replace(form, slices={}), "Path(__file__).with_suffix('.npz')")
 
     def _names(self, form: _Form) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import gc
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -90,9 +91,10 @@ class PatchedFunctions:
         return code
 
     def _exchange(self, codes: Mapping[str, Mapping[_Key, CodeType]]) -> None:
+        real = functools.cache(os.path.realpath)  # of few files, in which JAX alone has thousands of functions
         for function in [each for each in gc.get_objects() if type(each) is FunctionType]:
             own = function.__code__
-            new = codes.get(os.path.realpath(own.co_filename), {}).get((own.co_name, own.co_firstlineno))
+            new = codes.get(real(own.co_filename), {}).get((own.co_name, own.co_firstlineno))
             if new is not None and new.co_freevars == own.co_freevars:
                 self._before.append((function, own))
                 function.__code__ = new  # monkeypatch: whoever imported the function by its name has it, too

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -24,6 +25,7 @@ _SHAPE_SECOND = frozenset({"normal", "uniform", "randint", "bernoulli", "truncat
 _SIZES_EACH = frozenset({"randn", "rand"})
 _MOST = 8  # calls that are looked at, of one function
 _LONGEST = 64  # items of a literal: longer ones are data
+_DEFINED = re.compile(r"^\s*(?:def|class) (\w+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,8 @@ class CallSites:
         self._load, self._note = texts, note
         self._texts: Sequence[CallingText] | None = None
         self._trees: dict[str, ast.Module | None] = {}
+        self._calls: dict[str, Mapping[str, Sequence[_UnboundCall]]] = {}
+        self._definitions: Counter[str] | None = None
         self._found: dict[str, Sequence[CallValues]] = {}
         self._written: dict[str, Sequence[Mapping[str, object]]] = {}
 
@@ -138,17 +142,26 @@ class CallSites:
         parameters = _parameters(own)
         if not name.isidentifier() or name.startswith("__") or not parameters:
             return
-        definition = re.compile(rf"^\s*(?:def|class) {name}\b", re.MULTILINE)
-        if sum(len(definition.findall(each.text)) for each in self._sources() if name in each.text) > 1:
+        if self._definitions is None:
+            self._definitions = Counter(name for each in self._sources() for name in _DEFINED.findall(each.text))
+        if self._definitions[name] > 1:
             return  # who knows which of them is called
         top = str(getattr(own, "__module__", "")).partition(".")[0]
         is_method = parameters[0] in ("self", "cls") and not isinstance(own, type)
         for source in self._sources():
             if name not in source.text or top not in f"{source.path} {source.text}":
                 continue
-            tree = self._tree(source)
-            for call in _calls(tree, name) if tree is not None else ():
+            for call in self._calls_in(source).get(name, ()):
                 yield call.bound_to(parameters[is_method:])
+
+    def _calls_in(self, source: CallingText) -> Mapping[str, Sequence[_UnboundCall]]:
+        """All calls of a text, by the name of what is called: it is walked once, whatever is asked for."""
+        if source.text not in self._calls:
+            tree, found = self._tree(source), dict[str, list[_UnboundCall]]()
+            for name, call in _named_calls(tree) if tree is not None else ():
+                found.setdefault(name, []).append(call)
+            self._calls[source.text] = found
+        return self._calls[source.text]
 
     def _tree(self, source: CallingText) -> ast.Module | None:
         if source.text not in self._trees:
@@ -198,25 +211,26 @@ def _parameters(own: Callable[..., object]) -> list[str]:
         return []
 
 
-def _calls(tree: ast.AST, name: str, variables: Mapping[str, ast.expr] | None = None) -> Iterator[_UnboundCall]:
-    """The calls of what has this name, also through `functools.partial`."""
+def _named_calls(tree: ast.AST, variables: Mapping[str, ast.expr] | None = None) -> Iterator[tuple[str, _UnboundCall]]:
+    """The calls in a tree with the name of what is called, also through `functools.partial`."""
     variables = {**(variables or {}), **_known_variables(tree)}
     todo = list(ast.iter_child_nodes(tree))
     while todo:
         node = todo.pop()
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            yield from _calls(node, name, variables)
+            yield from _named_calls(node, variables)
             continue
         todo += ast.iter_child_nodes(node)
         if not isinstance(node, ast.Call):
             continue
         called, arguments = node.func, node.args
-        if called_name(called)[0] == "partial" and arguments:
-            called, arguments = arguments[0], arguments[1:]
-        if called_name(called)[0] == name:
+        name = called_name(called)[0]
+        if name == "partial" and arguments:
+            name, arguments = called_name(arguments[0])[0], arguments[1:]
+        if name:
             named = {each.arg: each.value for each in node.keywords if each.arg is not None}
             plain = next((n for n, each in enumerate(arguments) if isinstance(each, ast.Starred)), len(arguments))
-            yield _UnboundCall(arguments[:plain], named, variables)
+            yield name, _UnboundCall(arguments[:plain], named, variables)
 
 
 def _known_variables(tree: ast.AST) -> dict[str, ast.expr]:
