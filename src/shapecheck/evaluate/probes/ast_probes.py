@@ -8,8 +8,9 @@ For a function with sites the transform gives, in effect,
         return __shapecheck__.returned(__sc_7__, y)
 
 where 7 is the function's scope, 3 that of the function around it, and 12 a site. A function without sites only tells
-that it ran, and a constructor shows its variables at its start and end. Names end in underscores so that
-class bodies do not mangle them. Lambdas and comprehensions reach their function's scope through their closure.
+that it ran, a constructor shows its variables at its start and end, and another method that assigns fields with claims
+shows these at its end. Names end in underscores so that class bodies do not mangle them. Lambdas and comprehensions
+reach their function's scope through their closure.
 """
 
 from __future__ import annotations
@@ -254,7 +255,17 @@ class _Transformer(ast.NodeTransformer):
             start = body_start(node.body)
             for place in (start, len(node.body) + 1):
                 node.body.insert(place, self._constructor_probe(scope, anchor(node.body, place)))
+        elif scope.parent in self.fields and scope.parameters and self._sets_fields(scope, node):
+            place = len(node.body) - isinstance(node.body[-1], ast.Return)
+            node.body.insert(place, self._later_fields_probe(scope, anchor(node.body, place)))
         return node
+
+    def _sets_fields(self, scope: Scope, node: _Function) -> bool:
+        """Whether a method itself assigns a field that its class has claims of, as Flax's `setup` does."""
+        owner = scope.parameters[0]
+        fields = {f"{owner}.{site.name}" for site in self.fields.get(scope.parent or 0, ()) if site.kind == "field"}
+        statements = (each for each in ast.walk(node) if isinstance(each, ast.stmt))
+        return any(not fields.isdisjoint(assigned_names(each)) for each in statements)
 
     def _open_call(self, scope: Scope, anchor: ast.AST) -> list[ast.stmt]:
         """What opens a call, and watches what it is given."""
@@ -355,6 +366,11 @@ class _Transformer(ast.NodeTransformer):
 
     def _constructor_probe(self, scope: Scope, anchor: ast.AST) -> ast.stmt:
         call = self._call("note_constructor", [_constant(scope.index)], anchor)
+        return ast.copy_location(ast.Expr(call), anchor)
+
+    def _later_fields_probe(self, scope: Scope, anchor: ast.AST) -> ast.stmt:
+        cls, owner = self.scopes[scope.parent or 0], ast.Name(scope.parameters[0], ast.Load())
+        call = self._call("later_fields", [_constant(cls.index), self._outer(cls), owner], anchor)
         return ast.copy_location(ast.Expr(call), anchor)
 
     def _reach(self, point: Point, statement: ast.stmt) -> ast.stmt:

@@ -51,6 +51,7 @@ class ModuleProbe:
         self.parameters: dict[int, list[Site]] = {}
         self.returns: dict[int, Site] = {}
         self.field_sites: dict[int, list[Site]] = {}
+        self.unset_fields: set[int] = set()  # sites of those that some instance did not have when it was constructed
         self._claimed = {site.scope for site in sites if site.kind in ("param", "return", "called", "yielded")}
         self._methods = {s.index for s in scopes if s.parameters and s.parent and scopes[s.parent].kind == "class"}
         self._of_pytrees = {each.index for each in scopes if each.qualname.rpartition(".")[2] in _OF_PYTREES}
@@ -322,6 +323,7 @@ class ModuleProbe:
         for site in self.field_sites[scope]:
             value = read_attribute(instance, site.name)
             if value is UNREADABLE:
+                self.unset_fields.add(site.index)
                 continue
             with self.recorder.look():
                 names = visible(site.names, {"self": instance, **_members(instance)}, {})
@@ -335,6 +337,24 @@ class ModuleProbe:
                 instance = _with_field(instance, site.name, watched) if watched is not value else instance
         self.recorder.listener.on_exit(opened)
         return instance
+
+    def later_fields(self, scope: int, outer: OpenCall | None, instance: object) -> None:
+        """Observe the fields that a method has set and no constructor does: called at the end of the method."""
+        frame = sys._getframe(1).f_back
+        unset = [each for each in self.field_sites[scope] if each.index in self.unset_fields and each.kind == "field"]
+        values = {each.index: read_attribute(instance, each.name) for each in unset}
+        if frame is None or not self.recorder.observes or all(each is UNREADABLE for each in values.values()):
+            return
+        opened = self._open(scope, outer)
+        opened.caller = self.recorder.frame(frame)
+        hidden = self._hidden_axes(opened, frame, of_scans=True)
+        for site in unset:
+            if values[site.index] is not UNREADABLE:
+                with self.recorder.look():
+                    names = visible(site.names, {"self": instance, **_members(instance)}, {})
+                    found = Observation(site.index, describe(values[site.index], hidden), names)
+                opened.observations.append(found)
+        self.recorder.listener.on_exit(opened)
 
     def _constants(self, scope: int, outer: OpenCall | None, cls: type, frame: FrameType) -> None:
         """Observe the arrays that the class itself holds, and its instances share."""
