@@ -11,6 +11,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from shapecheck.model import (
     PRINTING,
     SNIPPET,
+    ArrayValue,
     Call,
     Evaluation,
     FunctionKey,
@@ -21,6 +22,7 @@ from shapecheck.model import (
     weakest,
 )
 from shapecheck.model.assumption import AS_CLAIMED
+from shapecheck.shapes import parse_spec
 from shapecheck.worker.messages.entry_messages import (
     AbsentImport,
     AskImportEffects,
@@ -42,6 +44,8 @@ _LEAST = 2.0  # seconds that an entry, or an import, gets which is begun at all
 _OF_PROGRAMS, _OF_PROGRAM = 0.3, 0.1  # of the time that libraries leave, at most: to import all programs, and one
 _LEAST_OF_PROGRAMS = 0.05  # of it, if next to nothing is claimed in them
 _TO_JUDGE, _MOST_TO_JUDGE = 0.001, 0.4  # seconds for a call, and of the time for entries at most
+_LEAST_RANKS = 2  # of an argument whose claim leaves open how many axes it has
+_WRITTEN = ("given", "written")  # what the user says, of assumptions
 _OF_ENTRY = 0.25  # of the time that is left, where many entries wait
 CUT = "the time for the whole run was over (--budget)"
 _CUT_IMPORT = "importing it took more than its share of the time for the whole run (--budget)"
@@ -73,6 +77,7 @@ class EntryPhase:
         self._seconds = deadline - time.monotonic()
         self._calls = 0  # that were seen, in each of which claims are judged at the end
         self.unseen = unseen_paths(conduct.plans)
+        self._open_ranks = _open_ranks(conduct.plans)
         self.completed: Scopes = set()  # evaluated to their ends, with arguments that may prove something
         for run in shown:
             self._see(run)
@@ -377,11 +382,26 @@ class EntryPhase:
             return self.completed.issuperset(entry.reaches)
         if entry.origin not in ("model", "function") or entry.body is None:
             return False
-        return entry.body in self.covered and not self.unseen.get(entry.body)
+        return entry.body in self.covered and not self.unseen.get(entry.body) and not self._has_one_rank(entry)
+
+    def _has_one_rank(self, entry: EntryPlan) -> bool:
+        """Whether `*batch` or `...` was seen with one number of axes alone, which says nothing of others."""
+        ranks = self._open_ranks.get(entry.body, {}) if entry.body is not None else {}
+        return bool(ranks) and all(len(each) < _LEAST_RANKS for each in ranks.values())
+
+    def _is_of_ranks(self, evaluation: Evaluation, entry: EntryPlan) -> bool:
+        """Whether it shows of such a function that it runs for one number of axes alone, and nothing was made up."""
+        failure = evaluation.failure
+        is_narrow = failure is not None and failure.requires.startswith(("*", "...")) and failure.kind == "shape"
+        return is_narrow and self._has_one_rank(entry) and weakest(evaluation.assumptions) in _WRITTEN
 
     def _see(self, run: Sequence[Evaluation]) -> None:
         for call in (call for evaluation in run for call in evaluation.calls if call.complete):
-            self.unseen.get((call.path, call.scope), set()).difference_update(_shown_by(call))
+            self.unseen.get(_key_of(call), set()).difference_update(_shown_by(call))
+            ranks = self._open_ranks.get(_key_of(call), {})
+            for each in call.observations if ranks else ():
+                if each.site in ranks and isinstance(each.value, ArrayValue) and _tells_axes_apart(each.value):
+                    ranks[each.site].add(len(each.value.shape))
         sound = (each for each in run if _is_sound(each) and not _is_inferred(each))
         self.completed |= {(c.path, c.scope) for evaluation in sound for c in evaluation.calls if c.complete}
 
@@ -396,9 +416,9 @@ class EntryPhase:
             self.conduct.result.touched.update(touched)
             if entry.origin not in _USERS and entry.body in self.tested:
                 # The tests call it, so that what does not fit are arguments that were made up.
-                found = tuple(e for e in found if e.status == "ok" or e.origin == "seen")
+                found = tuple(e for e in found if e.status == "ok" or e.origin == "seen" or self._is_of_ranks(e, entry))
             if entry.origin in ("model", "function") and entry.body in self.covered:
-                found = tuple(filter(self._shows_more, found))
+                found = tuple(e for e in found if self._shows_more(e) or self._is_of_ranks(e, entry))
             if entry.origin != PRINTING:
                 self._see(found)
             # Scripts and models come with functions that they called, evaluated again.
@@ -471,6 +491,22 @@ def unseen_paths(plans: Iterable[ModulePlan]) -> dict[FunctionKey, set[Point | i
             elif site.kind == "param":
                 found.setdefault((plan.path, site.scope), set()).add(site.index)
     return found
+
+
+def _open_ranks(plans: Iterable[ModulePlan]) -> dict[FunctionKey, dict[int, set[int]]]:
+    """The claimed parameters of each function that may have any number of axes, by their sites, with those seen."""
+    found: dict[FunctionKey, dict[int, set[int]]] = {}
+    for plan in plans:
+        scopes = {site.index: site.scope for site in plan.sites}
+        for each in plan.parameters:
+            if parse_spec(each.spec).rank() is None:
+                found.setdefault((plan.path, scopes[each.site]), {})[each.site] = set()
+    return found
+
+
+def _tells_axes_apart(value: ArrayValue) -> bool:
+    """Whether no two axes have one size, and none has 1: what broadcasts then may not with other sizes."""
+    return len({*value.shape, "1"}) == len(value.shape) + 1
 
 
 def _key_of(call: Call) -> FunctionKey:
