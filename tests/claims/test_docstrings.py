@@ -978,3 +978,36 @@ def f(x):
     return x - m, m
 """
     assert [(c.select, c.spec) for c in read(source).claims] == [((0,), "n d"), ((1,), "d")]
+
+
+def test_the_last_sentence_of_a_summary_may_tell_of_the_whole_function(read) -> None:
+    source = """
+def f(ymix, ms):
+    '''Mean weight (g/mol) per layer. ymix (nz, ni), ms (ni,) → (nz,).'''
+    return ymix @ ms
+"""
+    assert [(c.target, c.spec) for c in read(source).claims] == [
+        ("ymix", "nz ni"),
+        ("ms", "ni"),
+        ("the returned value", "nz"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "spec"),
+    [
+        ("a 1-D Tensor of N indices, one per batch element.", ["N"]),
+        ("One-dimensional array of length n_bins", ["n_bins"]),
+        ("1D array of length n.", ["n"]),
+        ("1D array of N samples (M,).", ["M"]),
+        ("1D array of x grid.", []),
+        ("1-D or 2-D array of N points.", []),
+        ("a 1D array of A values or a scalar.", []),
+        ("List of 1D arrays of length m.", []),
+    ],
+)
+def test_an_array_with_one_axis_has_as_many_entries_as_its_description_counts(
+    read, words: str, spec: list[str]
+) -> None:
+    source = f"def f(t):\n    '''F.\n\n    :param t: {words}\n    '''\n    return t\n"
+    assert [c.spec for c in read(source).claims] == spec

@@ -17,6 +17,8 @@ from shapecheck.claims.axis_words import rank_of
         ("2D array of weights", 2),
         ("a three-dimensional tensor", 3),
         ("tensor of rank 4", 4),
+        ("a 1-D tensor of indices, one per batch element", 1),
+        ("a 1-D tensor of indices per batch element", None),
         # of any number, of several, or of something else
         ("a scalar or a vector", None),
         ("a batch of vectors", None),

@@ -63,6 +63,7 @@ NO_SHAPES = [
     "x: rate in [0, 1]",
     "x: radius of the grid [AU].",
     "x: distances [kpc]",
+    "x: Energy density array [geometric units].",
     "x: the score function (x, t)",
     "x: in the interval (a, b)",
     "x: of which the last axis has the lower and upper bounds [L, U].",

@@ -108,6 +108,22 @@ def first(x: Float[Array, "n d"]) -> Float[Array, "n d"]:
         x = norm(x, x[:, 0])
     return norm(x, x[:, 0])
 """,
+    "overloaded.py": """
+from typing import overload
+from jaxtyping import Array, Float
+
+
+@overload
+def head(x: Float[Array, "m n"]) -> Float[Array, "m"]: ...
+
+
+def head(x: Float[Array, "m n"]) -> Float[Array, "m"]:
+    return normalize(x[:, 0]) + 1
+
+
+def normalize(x: Float[Array, "n"]) -> Float[Array, "n"]:
+    return x[:, None]
+""",
     "handed.py": """
 def update(mean, measured, weight):
     \"\"\"Update.
@@ -365,3 +381,9 @@ def test_a_dim_that_the_code_divides_is_the_whole_size(findings) -> None:
 def test_an_axis_of_size_one_has_the_name_of_another_place_only_there(findings) -> None:
     found, _ = findings
     assert found["ones.py"][0]["message"] == "docstring says (m,), but the returned value is (1, 1)"
+
+
+def test_what_an_overload_says_shows_in_no_code_and_hides_no_finding(findings) -> None:
+    found, text = findings
+    assert [(each["code"], each["line"]) for each in found["overloaded.py"]] == [("SC203", 9), ("SC203", 13)]
+    assert "called from head (overloaded.py:10)" in block(text, "overloaded.py:13")

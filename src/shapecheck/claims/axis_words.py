@@ -125,9 +125,13 @@ _OPEN = re.compile(
 _SENTENCE = re.compile(r"[.;](?:\s|$)|\n\s*\n")
 
 
+# "A 1-D tensor of indices, one per example": what there are as many of as it has entries.
+_ONE_PER = re.compile(r",?\s*\bone\s+(?:per|for\s+(?:each|every))\b[^,.;]*", re.IGNORECASE)
+
+
 def rank_of(description: str) -> int | None:
     """How many axes the first sentence of a description gives the array that it describes, if it says so plainly."""
-    sentence = _SENTENCE.split(description.strip(), maxsplit=1)[0]
+    sentence = _ONE_PER.sub("", _SENTENCE.split(description.strip(), maxsplit=1)[0])
     found = {_number(each) for each in _RANK.finditer(sentence)}
     is_open = _OPEN.search(sentence) is not None or _AT_POINTS.search(sentence) is not None
     return found.pop() if len(found) == 1 and not is_open else None

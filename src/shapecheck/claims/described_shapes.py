@@ -24,7 +24,7 @@ from shapecheck.claims.value_sentences import (
     sentence_at,
     shapes_of_value,
 )
-from shapecheck.shapes import FixedDim
+from shapecheck.shapes import FixedDim, NamedDim, Spec
 
 # `position is a NumPy array of`
 _SUBJECT_OF_PART = re.compile(r"(?:^|[,;.]\s+|\band\s+|\bwhere\s+)[`'\"]*(\w+)[`'\"]*\s+(?:is|are|has|have)\b[^,.;:]*$")
@@ -48,6 +48,7 @@ _IN_ONE_CASE = re.compile(
 _IN_THE_OTHER = re.compile(r"[`'\"]*\s+(for|with|in|under)\b")
 _CAN_BE = re.compile(r"\b(?:can|may|could|must|should)\s+be(?:\s+(?:either|one\s+of|any\s+of))?\s*:", re.IGNORECASE)
 _QUOTED_NAME = re.compile(r"`([A-Za-z_]\w*)`+\s*\Z")
+_OR = re.compile(r"\bor\b", re.IGNORECASE)
 _BULLET = re.compile(r"\n[ \t]*[-*+•][ \t]+")
 # "A list of callable blocks, each with the signature (x, y) -> z, where x has shape (n, d)".
 _HAS_SIGNATURE = re.compile(r"\b(?:callables?|functions?)\b.*\bsignature\b", re.IGNORECASE | re.DOTALL)
@@ -65,6 +66,13 @@ _GIVES_ELSE = (
         re.IGNORECASE,
     ),
     re.compile(rf"\b(?:or|else|otherwise|instead|returns?|but)\b[^.;]*?\b{_CONDITION_ON}", re.IGNORECASE),
+)
+# "A 1-D tensor of N indices", "a one-dimensional array of length n_bins": so many entries, along its only axis.
+_ENTRIES = re.compile(
+    r"\b(?:1|one)[- ]?d(?:im(?:ensional)?)?\s+(?:\w+\s+)?(?:tensor|array|vector|ndarray)\s+"
+    r"(?:of|with)\s+(?:(?:length|size)\s+)?`*(?P<name>[A-Z][A-Z\d]?|(?:n|num)_[a-z_\d]+|(?<=length )[a-z])`*"
+    r"(?=\s+[a-z-]+s\b|\s*[.,;)\n]|\s*\Z)",
+    re.IGNORECASE,
 )
 _ENTRY_NAME = re.compile(r"[A-Za-z_]\w*(?:/[A-Za-z_]\w*)?")
 
@@ -87,6 +95,8 @@ def read_shapes(
     """
     if not is_return and (_IS_FUNCTION.match(text) or _HAS_SIGNATURE.search(text)):
         return []  # what it takes or gives has that shape
+    if not is_return and (entries := says_entries(text)) is not None and not find_brackets(text):
+        return [DescribedShape(entries, sure=True, leaves=False)]
     segments = read_comment(text, known, described=True)
     if is_return and count > 1:  # "(plus, cross), each (3, n)"
         segments = [replace(each, marked=each.marked or each.labels[-1:] == ("each",)) for each in segments]
@@ -110,6 +120,16 @@ def read_shapes(
         else each
         for each in found
     ]
+
+
+def says_entries(text: str) -> Bracket | None:
+    """The shape of an array of which a text begins by saying how many entries its one axis has."""
+    end = sentence_at(text, 0)[1]
+    match = _ENTRIES.search(text, 0, end)
+    if match is None or not (match["name"].isupper() or match["name"].islower()) or _OR.search(text, 0, end):
+        return None
+    start, end = match.span("name")
+    return Bracket(start=start, end=end, text=match["name"], spec=Spec((NamedDim(match["name"]),)))
 
 
 def _leaves_cases_open(text: str, segments: Sequence[Segment]) -> bool:

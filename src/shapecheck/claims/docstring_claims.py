@@ -6,6 +6,7 @@ Prose hedges more than a comment does, so that only a shape which is plainly sai
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence, Set
@@ -16,7 +17,7 @@ from shapecheck.claims.brackets import Bracket
 from shapecheck.claims.claim_sites import SiteKey, Sites
 from shapecheck.claims.comment_text import lone_capital
 from shapecheck.claims.described_entries import entry_shapes, item_shapes
-from shapecheck.claims.described_shapes import gives_else, list_elements, read_shapes
+from shapecheck.claims.described_shapes import gives_else, list_elements, read_shapes, says_entries
 from shapecheck.claims.docstring_sections import Item, Line, read_items, without_markup
 from shapecheck.claims.mentioned_shapes import named_shapes, shape_of_summary
 from shapecheck.claims.result_phrases import has_another_case
@@ -46,7 +47,9 @@ _WISHED = re.compile(
 _OPENING = re.compile(r"[rRuUbBfF]{0,2}(\"\"\"|'''|\"|')")
 _MAY_HINT_TYPED = re.compile(rf"{MAY_SAY_RANK.pattern}|{MAY_LIST_TEXTS.pattern}", re.IGNORECASE)
 _MAY_HINT = re.compile(rf"{_MAY_HINT_TYPED.pattern}|{MAY_SAY_TYPE.pattern}", re.IGNORECASE)
-_MAY_STATE = re.compile(r"shape|scalar|[(\[][^()\[\]]*[)\]]|\w [x×] \w|-by-|[A-Z\d]x[A-Z\d]", re.IGNORECASE)
+_MAY_STATE = re.compile(
+    r"shape|scalar|\b(?:1|one)[- ]?d|[(\[][^()\[\]]*[)\]]|\w [x×] \w|-by-|[A-Z\d]x[A-Z\d]", re.IGNORECASE
+)
 _OR_TREE = re.compile(r"\bor\s+(?:an?\s+)?(?:pytrees?|trees?|nested\b)", re.IGNORECASE)
 _SCALAR_NAMED = re.compile(r"\b(?:an?|the)\s+scalar\s+[`'\"*]*(?P<name>[A-Za-z_]\w*)")  # "along (a scalar index)"
 _LIST_OF_TUPLES = re.compile(r"\b[Ll]ists? of\b[^.:]*\b(?:tuples?|pairs?)\b")
@@ -167,7 +170,7 @@ class DocstringReader:
         wished = _wished_sizes(items)
         for item in items:
             text = _join_lines(item.lines)
-            if _MAY_STATE.search(text.text) or lone_capital(text.text):
+            if _MAY_STATE.search(text.text) or lone_capital(text.text) or says_entries(text.text) is not None:
                 known = self.readable | said if item.kind == "return" else self.readable
                 claims = list(self._of_item(scope, node, item, text, returned if one_of is None else 1, known))
                 if item.kind == "return" and one_of is not None:
@@ -178,8 +181,9 @@ class DocstringReader:
         says_result = not gives or any(each.kind == "return" for each in items)
         for number, lines in enumerate(_paragraphs(prose.lines)):
             text = _join_lines(lines)
-            yield from self._of_prose(scope, node, text)
             mapping = [*self._of_signature(scope, node, text)] if isinstance(node, Function) else []
+            spans = {each.span for each in mapping}
+            yield from (each for each in self._of_prose(scope, node, text) if each.span not in spans)
             yield from mapping
             says_result = says_result or bool(mapping)
             if not says_result and isinstance(node, Function):
@@ -217,7 +221,12 @@ class DocstringReader:
         required = [each for each in by_place[: len(by_place) - len(node.args.defaults)] if each in names]
         count = result_count(node)
         names_of_results = _returned_names(node) if count > 1 else ()
-        found = read_signature(text.text, names, required, self.readable, count=count, returned=names_of_results)
+        read = functools.partial(read_signature, count=count, returned=names_of_results)
+        found = read(text.text, names, required, self.readable)
+        if found is None and len(arrows := [*ARROW.finditer(text.text)]) == 1:  # a last sentence may have it alone
+            ends = [each.end() for each in _SENTENCE_END.finditer(text.text, 0, arrows[0].start())]
+            begin = ends[-1] if ends else 0
+            found = read(" " * begin + text.text[begin:], names, required, self.readable)
         if found is None or is_generator(node) or _calls(node, [name for name, _ in found.taken]):
             return  # or it tells of what a function takes and gives that is an argument
         for name, bracket in found.taken:

@@ -59,6 +59,7 @@ _UNIT_BEFORE = re.compile(r"\b(?:in|units?|(?<!array )(?<!tensor )(?<!matrix )of
 _COUNTED = re.compile(r"(\w*?)_?\d+")
 _FLOAT = re.compile(r"b?fp?\d+")
 _OF_ARRAY = re.compile(r"\b(?:(?:array|tensor|matrix) of|of size|of dimensions?)\s+[`'\"]*$")
+_UNITS = re.compile(r"\bunits?\W*$", re.IGNORECASE)
 _OR_NONE = re.compile(r"^[\s`,]*(?:\(?optional\)?|or\s+`*None`*)", re.IGNORECASE)
 _VALUES = words(
     """
@@ -78,6 +79,8 @@ def is_unmarked_shape(text: str, segment: Segment, begin: int, *, is_return: boo
         return False  # "the lower and upper bounds [L, U]"
     if _PLACE_BEFORE.search(text[: bracket.start]) and _OF_A_PLACE.issuperset(bracket.spec.names()):
         return False  # "target position (row, col)"
+    if _UNITS.search(bracket.text):
+        return False  # "energy density [geometric units]"
     if segment.arrow or not all(may_be_shape(each, known) for each in segment.shapes):
         return False
     entry = _ENTRY.search(text[: bracket.start]) if is_return else None

@@ -303,3 +303,12 @@ class Module:
             for site in claim.sites:
                 found.setdefault(site, []).append(index)
         return {site: tuple(indices) for site, indices in found.items()}
+
+    def site_of(self, claim: Claim) -> Site | None:
+        """The site of the most natural reading of a claim; None for one that no code shows, as of an `@overload`."""
+        return self.sites[claim.sites[0]] if claim.sites else None
+
+    def is_about(self, claim: Claim, kind: str) -> bool:
+        """Whether the most natural reading of a claim is about a site of this kind."""
+        site = self.site_of(claim)
+        return site is not None and site.kind == kind

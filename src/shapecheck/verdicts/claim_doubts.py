@@ -123,7 +123,7 @@ class ClaimDoubts:
         if claim.notation != "docstring" or module.sites[claim.sites[0]].kind != "param":
             return False
         beside = (each for each in module.claims if each.span == claim.span and each.sites != claim.sites)
-        return any(module.sites[each.sites[0]].kind == "param" for each in beside)
+        return any(module.is_about(each, "param") for each in beside)
 
     def _changed_by_caller(self, claim: Claim, observation: Observation, mismatch: Mismatch, turn: Turn | None) -> str:
         """The parameter of the caller by which an attribute or setting is to be changed, if all else fits; or "".
@@ -228,7 +228,7 @@ class ClaimDoubts:
         """Whether a docstring, or what is said of a parameter, has this very name."""
         module = self.reader.module
         claims = (each for each in module.claims if each.scope == scope and name in parse_spec(each.spec).names())
-        return any(c.notation == "docstring" or module.sites[c.sites[0]].kind == "param" for c in claims)
+        return any(c.notation == "docstring" or module.is_about(c, "param") for c in claims)
 
     def _may_mean_one_part(self, claim: Claim, value: TreeValue) -> bool:
         """Whether one shape may be that of an array in a record; or of an entry of a dict that code beside it reads.

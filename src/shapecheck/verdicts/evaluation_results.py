@@ -524,9 +524,7 @@ def _follow_fields(reader: CallReader, readers: Mapping[int, CallReader]) -> Non
     reader.of_records = {
         name: (origin, size) for name, by in found.items() if len(by) == 1 for size, origin in by.items()
     }
-    fields = [
-        claim for claim in module.claims if claim.scope in records and module.sites[claim.sites[0]].kind == "field"
-    ]
+    fields = [claim for claim in module.claims if claim.scope in records and module.is_about(claim, "field")]
     numbers = {dim.size for claim in fields for dim in parse_spec(claim.spec).dims if isinstance(dim, FixedDim)}
     reader.numbers_of_records = {(number,) * reader.samples.count for number in numbers}
 

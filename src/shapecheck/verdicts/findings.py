@@ -283,7 +283,7 @@ def _has_fields_of_any_size(module: Module, evaluation: Evaluation, failure: Fai
     fields = {name.removeprefix("self.") for name, _ in failure.arrays if name.startswith("self.")}
     return any(
         claim.general
-        and module.sites[claim.sites[0]].kind == "field"
+        and module.is_about(claim, "field")
         and module.sites[claim.sites[0]].name in fields
         and module.scopes[claim.scope].qualname == owner
         and claim.scope not in constructors

@@ -257,8 +257,8 @@ def _said_of_parameters(module: Module, scope: int) -> dict[str, Claim]:
     """The one claim of each parameter of a function that has one alone, and a fixed number of axes in it."""
     found: dict[str, list[Claim]] = {}
     for claim in module.claims:
-        site = module.sites[claim.sites[0]]
-        if site.kind == "param" and site.scope == scope and not claim.select:
+        site = module.site_of(claim)
+        if site is not None and site.kind == "param" and site.scope == scope and not claim.select:
             found.setdefault(site.name, []).append(claim)
     single = {name: claims[0] for name, claims in found.items() if len(claims) == 1}
     return {name: claim for name, claim in single.items() if parse_spec(claim.spec).rank() is not None}
