@@ -370,7 +370,10 @@ class EntrySearch:
         if any(each.needs_values for each in found.failed):
             again: tuple[TrialOutcome, ...] = ()
             if self._accuses:
-                again = (*self._further.with_values(found.failed), *self._along_paths(found.failed))
+                valued = self._further.with_values(found.failed)
+                if valued.failed and (shown := self._tied.errors_and_ties(valued)):  # as NumPy says
+                    return tuple(self._result(outcome) for outcome in shown)
+                again = (*valued.ok, *self._along_paths(found.failed))
             return tuple(self._result(outcome) for outcome in (found.failed[0], *again))
         other = self._as_at_times(found)
         if other.ok:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 
 from shapecheck.evaluate.inputs.facts.namesakes import are_different_things, are_namesakes, is_count, words
@@ -44,16 +45,18 @@ from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.size_search import SizeSearch, says_division
 from shapecheck.model import Assumption, arrays_in
 from shapecheck.model.assumption import MADE_FUNCTION, ON_PATH, SEVERAL
-from shapecheck.shapes import parse_spec
+from shapecheck.shapes import FixedDim, parse_spec
 
 _OTHER_RANKS, _OTHER_RANKS_SECONDS = 24, 1.0  # attempts and seconds for another guess
 _OTHER_DEFAULTS, _OTHER_DEFAULTS_SECONDS = 24, 1.0
-_WITH_VALUES, _WITH_VALUES_SECONDS = 6, 2.0
+_WITH_VALUES, _WITH_VALUES_SECONDS = 24, 2.0
 _DECIDED, _DECIDED_SECONDS = 24, 2.0
 _OTHER_LENGTHS, _OTHER_LENGTHS_SECONDS = 24, 1.0
 _MOST_COUNTS = 4  # sizes that records may have from the model
 _AS_MADE, _AS_MADE_SECONDS = 40, 1.5
 _MOST_RANKS = 2  # of one array that are tried
+_SIZES = re.compile(r"\(\d+(?:, ?\d+)*,?\)|\bsize \d+|\bfrom \d+")  # in the words of NumPy
+_NUMBER = re.compile(r"\d+")
 _BOUNDS = frozenset({"max", "min", "total"})  # in names of integers that are another number than how many there are
 _MOST_BUILT = 2  # sizes of a model's values, the last ones first
 
@@ -330,25 +333,55 @@ class FurtherRuns:
         )
         return tuple(outcome for outcome in outcomes if outcome.ok)
 
-    def with_values(self, failed: Sequence[TrialOutcome]) -> tuple[TrialOutcome, ...]:
-        """The runs with arrays that have values, where the code decides by these: twice, with values of two kinds."""
+    def with_values(self, failed: Sequence[TrialOutcome]) -> SearchResult:
+        """The runs with arrays that have values, where the code decides by these: twice, with values of two kinds.
+
+        Or those that show why none goes.
+        """
         needing = next((each for each in failed if each.needs_values and each.bound_call is not None), None)
         if needing is None or not self._call_spec.takes_values:
-            return ()
+            return SearchResult()
         with self._attempts.apart(_WITH_VALUES, _WITH_VALUES_SECONDS):
             try:
                 found = self._sizes.first_runs(dataclasses.replace(needing.trial, mode="sized", values=1))
             except CannotSynthesiseError:
-                return ()
+                return SearchResult()
             if not found.ok:
-                return ()
+                return self._whatever_values(found)
             first = dataclasses.replace(found.ok[0].trial, variant=1)
             inventions = (1, 0) if found.ok[0].has_invented() else (0,)
             more = itertools.product(inventions, range(2, len(VALUES)))
             others = (dataclasses.replace(first, values=kind, invention=invention) for invention, kind in more)
             runs = (self._attempts.run_if_possible(trial) for trial in others)
             second = next((each for each in runs if each is not None and each.ok), None)
-        return tuple(_with_kind(each) for each in (found.ok[0], second) if each is not None)
+        return SearchResult(ok=tuple(_with_kind(each) for each in (found.ok[0], second) if each is not None))
+
+    def _whatever_values(self, found: SearchResult) -> SearchResult:
+        """Runs that failed, if values of other kinds end them alike; what is too large to be computed shows nothing.
+
+        How many labels differ is no size of an argument: all that do not fit must be such.
+        """
+        failed = tuple(each for each in found.failed if not each.takes_long)
+        if not all(map(self._tells_of_given_sizes, failed)):
+            return SearchResult()
+        for kind in range(2, len(VALUES)) if failed else ():
+            other = self._attempts.run_if_possible(dataclasses.replace(failed[0].trial, values=kind))
+            if other is None or other.failure is None or failed[0].failure is None:
+                return SearchResult()
+            if (other.place, other.failure.message) != (failed[0].place, failed[0].failure.message):
+                return SearchResult()
+        return dataclasses.replace(found, failed=failed)
+
+    def _tells_of_given_sizes(self, outcome: TrialOutcome) -> bool:
+        """Whether the sizes in the words of a failed run are those of arguments, as claims and integers give them."""
+        if outcome.failure is None or outcome.bound_call is None:
+            return False
+        sizes = outcome.bound_call.sizes()
+        specs = [each.spec for each in self._call_spec.signature.arrays]
+        fixed = (dim for spec in (*specs, *outcome.bound_call.inner_specs) for dim in parse_spec(spec).dims)
+        known = {1, *sizes.by_name().values(), *sizes.own, *(dim.size for dim in fixed if isinstance(dim, FixedDim))}
+        found = (number for each in _SIZES.finditer(outcome.failure.message) for number in _NUMBER.findall(each.group()))
+        return known.issuperset(map(int, found))
 
     def along_paths(self, failed: Sequence[TrialOutcome]) -> tuple[SearchResult, ...]:
         """The runs along paths that conditions choose which nothing determines: both ways, and mixed where one ends."""

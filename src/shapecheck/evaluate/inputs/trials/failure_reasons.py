@@ -32,13 +32,21 @@ _NO_SUCH_AXIS = "tuple index out of range"  # what JAX's `argmax` says of an axi
 _SHAPE_WORDS = re.compile(
     r"shape|dimension|broadcast|axis|axes|rank|\bndim\b|size of label|contracting|concatenate|einsum|einops|"
     r"incompatible types for matmul|operand \d|got \d+ and \d+|must (?:be|have) equal|divide evenly|too many indices|"
-    rf"unpack|same pytree structure|{_NO_SUCH_AXIS}",
+    rf"unpack|same pytree structure|\b\d-?d\b|{_NO_SUCH_AXIS}",
     re.IGNORECASE,
+)
+# What NumPy itself says, which raises it in compiled code: the innermost line of Python is the user's.
+_OF_NUMPY = re.compile(
+    r"operands could not be broadcast together|could not broadcast input array|mismatch in its core dimension"
+    r"|shapes \(.*\) and \(.*\) not aligned|array dimensions (?:except for|must)|cannot reshape array of size"
+    r"|too many indices for array|shape mismatch: (?:indexing arrays|objects|value array)|boolean index did not match"
+    r"|axis -?\d+ is out of bounds for array|all input arrays must have the same shape|axes don't match array"
 )
 _UNPACKED = re.compile(r"(?:not enough|too many) values to unpack")
 _OF_KEYWORDS = re.compile(r"unexpected keyword argument|multiple values for (?:keyword )?argument|missing \d+ required")
 _COMPARES_SHAPES = re.compile(r"\.(?:shape|ndim)\b[^#'\"]*==")
 _OF_SHAPE = re.compile(r"=\s*[\w.]+\.shape\s*(?:#.*)?$")
+_OF_NAME = re.compile(r"^[\w\s,()*]+=\s*(?P<chain>[\w.]+)\s*(?:#.*)?$")
 # Devices, and how arrays lie on them: what the machine has, and what arrays that somebody else gives would bring along.
 _DEVICES = re.compile(
     r"number of (?:\w+ )?devices|device_count|\d (?:\w+ )*devices?\b|(?:available|local|enough|any) devices|"
@@ -199,9 +207,12 @@ def _kind(error: BaseException, frames: list[tuple[FrameType, int]], paths: Mapp
         return "other"
     if raiser is not None and _UNPACKED.match(message):  # `b, t, d = x.shape` is no check, of whatever file it is
         text = linecache.getline(raiser.f_code.co_filename, line)
-        return "shape" if _OF_SHAPE.search(text) else "other"
+        named = _OF_NAME.match(text)  # `a, b, c = x`, of an array
+        is_of_array = named is not None and is_array(_lookup(named["chain"], raiser))
+        return "shape" if is_of_array or _OF_SHAPE.search(text) else "other"
     if raiser is None or raiser.f_code.co_filename in paths:
-        return "other"
+        raises = raiser is not None and linecache.getline(raiser.f_code.co_filename, line).lstrip().startswith("raise")
+        return "shape" if _OF_NUMPY.search(message) and not raises else "other"
     module = str(raiser.f_globals.get("__name__", "")).split(".", 1)[0]
     if _DEVICES.search(message) or _PLACEMENT.search(message) or _NO_SIZE.search(message):
         return "other"
