@@ -69,7 +69,7 @@ def scaled(z: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
     return doubled
 
 def of_one_alone(z: Float[Array, "*batch d"]) -> Float[Array, "*batch"]:
-    return z @ z
+    return z @ z  ~SC305
 
 class Flow(eqx.Module):
     scale: Array

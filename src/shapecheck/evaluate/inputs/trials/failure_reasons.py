@@ -212,7 +212,8 @@ def _kind(error: BaseException, frames: list[tuple[FrameType, int]], paths: Mapp
         return "shape" if is_of_array or _OF_SHAPE.search(text) else "other"
     if raiser is None or raiser.f_code.co_filename in paths:
         raises = raiser is not None and linecache.getline(raiser.f_code.co_filename, line).lstrip().startswith("raise")
-        return "shape" if _OF_NUMPY.search(message) and not raises else "other"
+        computes = raiser is not None and any(_arrays_on_line(raiser, line))  # `np.reshape(devices, (2, 4))` does not
+        return "shape" if _OF_NUMPY.search(message) and computes and not raises else "other"
     module = str(raiser.f_globals.get("__name__", "")).split(".", 1)[0]
     if _DEVICES.search(message) or _PLACEMENT.search(message) or _NO_SIZE.search(message):
         return "other"
