@@ -259,3 +259,15 @@ def test_an_error_does_not_keep_it_from_being_put_back() -> None:
         np.random.rand()
         raise ValueError
     assert random.getstate() == state
+
+
+@pytest.mark.usefixtures("as_before")
+def test_a_framework_that_is_half_imported_has_no_settings_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where a test unloads it and imports it again, and our own loader runs in the midst of that."""
+    config = pytest.importorskip("haiku._src.config")
+    assert any(kind == "haiku" for kind, _ in snapshot())
+    monkeypatch.delattr(config, "get_config")
+    with GlobalState().preserve():
+        assert not any(kind == "haiku" for kind, _ in snapshot())
+        os.environ["CHANGED"] = "1"
+    assert "CHANGED" not in os.environ

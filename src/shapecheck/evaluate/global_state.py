@@ -18,7 +18,13 @@ from typing import Any, TypeVar
 import jax
 import numpy as np
 
-from shapecheck.evaluate.framework_protocol import framework_facts, loaded_frameworks, loaded_module, packages
+from shapecheck.evaluate.framework_protocol import (
+    Framework,
+    framework_facts,
+    loaded_frameworks,
+    loaded_module,
+    packages,
+)
 from shapecheck.evaluate.own_errors import suppress_others
 
 Snapshot = dict[tuple[str, str], object]
@@ -205,7 +211,18 @@ _KINDS: Mapping[str, _Kind] = {
 
 def _kinds() -> Mapping[str, _Kind]:
     """All kinds, with the settings of the frameworks that are loaded under the names of their packages."""
-    return {**_KINDS, **{each.package: _Kind(each.configuration, each.configure) for each in loaded_frameworks()}}
+    return {**_KINDS, **{each.package: _settings_of(each) for each in loaded_frameworks()}}
+
+
+def _settings_of(framework: Framework) -> _Kind:
+    """A framework's settings; none while it is half imported, as by a test that has unloaded it before."""
+
+    def read() -> Mapping[str, object]:
+        with suppress_others(*_REFUSALS):
+            return framework.configuration()
+        return {}
+
+    return _Kind(read, framework.configure)
 
 
 def configuration_kinds() -> frozenset[str]:
