@@ -26,6 +26,16 @@ def swapped(n: int, d: int) -> tuple[Float[Array, "n"], Float[Array, "d n"]]: ~S
 def beside(x: Float[Array, "b"], n: int) -> Float[Array, "b n"]: ~SC203
     return jnp.zeros((n, x.shape[0]))
 """,
+    # an integer that claims use as a dim may be any number, whatever number an argument has
+    "beside_a_number.py": """
+def ends(center: Float[Array, "2"], n: int) -> Float[Array, "n 2"]: ~unreached
+    angles = jnp.linspace(0, 1, n)
+    return center + jnp.stack([jnp.cos(angles), jnp.sin(angles)], axis=0) ~SC301
+
+def right(center: Float[Array, "2"], n: int) -> Float[Array, "n 2"]:
+    angles = jnp.linspace(0, 1, n)
+    return center + jnp.stack([jnp.cos(angles), jnp.sin(angles)], axis=-1)
+""",
     # what says how much is taken is less than there is; what nobody describes and a dim is called by is its size
     "taken.py": """
 def nearest(d2, k):

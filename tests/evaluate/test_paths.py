@@ -37,6 +37,18 @@ def f(x: Float[Array, "a b"], scaled: bool = False) -> Float[Array, "a b"]:  ~SC
         "x[:, :1]",
         "x / 2",
     ),
+    "one_of_two_results.py": (
+        """
+def f(x: Float[Array, "a b"], scaled: bool = False) -> tuple[Float[Array, "a b"], Float[Array, "a"]]:  ~SC203
+    if scaled:
+        y = {0}
+    else:
+        y = x * 2
+    return y, x.sum(1)
+""",
+        "x.T",
+        "x / 2",
+    ),
     "field_on_the_way.py": (
         """
 class Scale(eqx.Module):

@@ -82,7 +82,8 @@ class PathReader:
 
     def _of_return(self, end: PlacedStatement) -> Sequence[Point]:
         value = end.node.value if isinstance(end.node, ast.Return) else None
-        arms = self._arms_before(end, value.id) if isinstance(value, ast.Name) else ()
+        parts = value.elts if isinstance(value, ast.Tuple) else [value]  # each of several results has arms of its own
+        arms = [arm for part in parts if isinstance(part, ast.Name) for arm in self._arms_before(end, part.id)]
         return arms or (_point(end.node),)
 
     def _of_name(self, place: SiteKey) -> Sequence[Point]:

@@ -97,6 +97,8 @@ class ClaimDoubts:
             return f"the arrays in the {value.type} differ in a size that it has one name for, which each may mean anew"
         if in_fields and mismatch.reason == "dim" and not all(self._is_agreed(claim, name) for name in fresh):
             return "only the comments of other fields bind its names, and they may each speak for themselves"
+        if mismatch.reason == "dim" and any(b.name in fresh and str(b.size) == "0" for b in mismatch.bound):
+            return "the array that binds its names is empty, where others are not"
         if mismatch.reason == "dim" and (counted := self._counted_axes() & {bound.name for bound in mismatch.bound}):
             return f"{min(counted)} may be how many axes there are, or the last of them"
         if mismatch.reason == "rank" and _may_be_product(claim, mismatch.value):

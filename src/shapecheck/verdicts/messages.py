@@ -35,6 +35,7 @@ _JAX_FUNCTION = re.compile(r"\b(?:floordiv|mod)\(")
 _NAMELESS = re.compile(r"\bdim\d+\b")  # a symbol for what the function that was evaluated has no name for
 _NAME = re.compile(r"[^\W\d]\w*")
 _NUMBER = re.compile(r"(?<![\w.])\d+")
+_IS_NONE = " is None"  # ends what is required of an integer that may be left out
 _MOST_INTEGERS = 4  # that one finding names
 _MOST_SAID = 2  # of them, parameters of which a caller says something else
 # Any axis may happen to have these, whatever else has.
@@ -96,9 +97,10 @@ def failure_finding(evaluation: Evaluation, failure: Failure, frame: Frame, line
     # That one size follows from another (`m_rfft` from `m`) is mostly meant, though no claim says so.
     is_expression = bool(is_tie) and not other.replace(".", "").isidentifier() and not other.isdigit()
     is_relation = is_expression and not failure.of_two_kinds
+    is_left_out = failure.requires.endswith(_IS_NONE)  # who gives a size that may be None may well know which
     return Finding(
         code=rule.code,
-        severity="note" if is_relation else rule.severity,
+        severity="note" if is_relation or is_left_out else rule.severity,
         path=frame.path,
         span=line_span(lines, frame.line),
         message=message,

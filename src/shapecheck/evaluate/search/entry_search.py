@@ -12,12 +12,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
 from shapecheck.evaluate.inputs.facts.mocks import OF_MOCKS, uses_mocks
+from shapecheck.evaluate.inputs.facts.signature_facts import optional_sizes
 from shapecheck.evaluate.inputs.synthesis.made_integers import (
     ALL_EQUAL,
     AS_CALLED,
     DEFAULTS_KEPT,
     DESCENDING,
     DIVIDING,
+    OVER_NONE,
     SMALL,
 )
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError, NotCalledError
@@ -62,6 +64,7 @@ from shapecheck.model.assumption import A_MULTIPLE, AS_CLAIMED, AT_MOST, NO_AXES
 from shapecheck.worker.messages.plans import EntryPlan
 
 _DOUBTS, _DOUBTS_SECONDS = 30, 2.0
+_OVER_NONE, _OVER_NONE_SECONDS = 30, 2.0
 _UNVERIFIED = ("template", "compare")  # what is shown as it is: any sizes that go will do
 _OF_USERS = ("example", "config", "seen")  # with the integers that somebody chose
 
@@ -303,6 +306,7 @@ class EntrySearch:
         for name, found in self._further.other_defaults(first):
             others += found.ok or self._errors.narrow_default(name, found)
         narrow = self._errors.narrow(first, ranks) or self._errors.narrow_to_none(first)
+        narrow = (*narrow, *self._errors_over_none(first))
         if self._errors.runs_without_axes_alone(first):
             none = Assumption("rank", "...", NO_AXES, "written")
             symbolic, runs = ([_add_assumption(each, none) for each in some] for some in (symbolic, runs))
@@ -319,6 +323,22 @@ class EntrySearch:
         ):
             shown = tuple(map(as_another_guess, (*shown, *made)))
         return SearchResult(ok=self._in_doubt(first, shown))
+
+    def _errors_over_none(self, first: TrialOutcome) -> tuple[TrialOutcome, ...]:
+        """The runs that show that sizes of the constructor have to be left out, which may be None or any number."""
+        names = optional_sizes(self._call_spec.signature.function)
+        if not self._accuses or not names or first.trial.construction == OVER_NONE:
+            return ()
+        trial = dataclasses.replace(first.trial, construction=OVER_NONE, variant=0, substitution=INDEPENDENT)
+        with self.attempts.apart(_OVER_NONE, _OVER_NONE_SECONDS):
+            try:
+                found = self._sizes.first_runs(trial)
+            except CannotSynthesiseError:
+                return ()
+            errors = self._tied.errors_and_ties(found) if not found.ok else ()
+        requires = f"{' and '.join(names)} is None"
+        failed = (each for each in errors if each.failure is not None)
+        return tuple(each.with_requirement(requires) for each in failed)
 
     def _as_claimed(self, runs: Iterable[TrialOutcome], first: TrialOutcome) -> tuple[TrialOutcome, ...]:
         """Runs without those with another number of axes for what nobody describes, if claims are further from these.

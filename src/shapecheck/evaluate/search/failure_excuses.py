@@ -217,7 +217,9 @@ def _meets_itself(outcome: TrialOutcome, signature: CallSignature) -> bool:
                 return True
             named = [name for name, text in bound_call.built if text == axis]
             integers = [name for name, value in bound_call.integers.items() if str(value) == size]
-            if integers and axis in written and size not in written:
+            # What the call itself is given, and claims call a dim, may be any number: `n: int` beside `"n 2"`.
+            own = [each for each in integers if each in bound_call.arguments and signature.uses(each)]
+            if integers and not own and axis in written and size not in written:
                 return True
             if any(name in UNNAMED or are_namesakes(name, each) for name in named for each in integers):
                 return True

@@ -21,12 +21,13 @@ from shapecheck.evaluate.framework_protocol import (
     modules_in,
 )
 from shapecheck.evaluate.inputs.facts.body_shapes import NO_SHAPES, BodyShape, with_named_axes
-from shapecheck.evaluate.inputs.facts.defining_source import defining_source
-from shapecheck.evaluate.inputs.facts.name_hints import is_axis, is_key
+from shapecheck.evaluate.inputs.facts.defining_source import defining_source, owner_of
+from shapecheck.evaluate.inputs.facts.name_hints import is_axis, is_key, is_size_like
 from shapecheck.evaluate.inputs.facts.namesakes import are_height_and_width, significant_words
 from shapecheck.evaluate.inputs.facts.random_keys import key_types
 from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     MISSING,
+    admits_integer,
     annotation_of,
     annotation_of_field,
     array_type,
@@ -55,6 +56,18 @@ def call_descriptions(function: Callable[..., object], describe: Callable[[objec
     """What is said of what a function takes; of a class also by its constructor, which knows that better."""
     own = inspect.getattr_static(function, "__init__", None) if isinstance(function, type) else None
     return {**describe(function), **(describe(own) if isinstance(own, types.FunctionType) else {})}
+
+
+def optional_sizes(function: Callable[..., object] | None) -> list[str]:
+    """The sizes that the constructor of a method's class takes, or leaves out: `hidden: int | None = None`."""
+    owner = owner_of(function)
+    found = []
+    with suppress_others(TypeError, ValueError):
+        for name, parameter in signature_of(owner).parameters.items() if owner is not None else ():
+            is_left_out = parameter.default is None and is_size_like(name)
+            if is_left_out and admits_integer(annotation_of(owner, name, parameter.annotation)):
+                found.append(name)
+    return found
 
 
 def annotated_original(cls: type, function: Callable[..., object]) -> Callable[..., object]:
