@@ -78,6 +78,17 @@ class Flow(eqx.Module):
     def __call__(self, x: Float[Array, "d"]) -> Float[Array, ""]:
         return log_density(scaled(x) * self.scale) + of_one_alone(x)
 """,
+    # the last of three axes is hidden, if no width stands beside it: a layer takes its own; a height is anything
+    "hidden.py": """
+class Layer(eqx.Module):
+    scale: Array
+    def __init__(self, model_dims: int):
+        self.scale = jnp.ones(model_dims)
+    def hidden(self, x: Float[Array, "B T H"]) -> Float[Array, "B T H"]:
+        return x + jnp.zeros(x.shape) * self.scale
+    def high(self, x: Float[Array, "C W H"]) -> Float[Array, "C W H"]:
+        return x + jnp.zeros(x.shape) * self.scale  ~SC305
+""",
     # a size that another argument has as a number is none of the vectors beside it
     "literals.py": """
 def fit(x, c):

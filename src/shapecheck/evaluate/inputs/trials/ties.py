@@ -448,7 +448,10 @@ def _feature_axes(dims: Sequence[object]) -> Iterator[str]:
     last = dims[-1] if dims else None
     # An m is as often a width as a number of points; behind two other axes it counts none.
     is_width = len(dims) > 2 and isinstance(last, NamedDim) and last.name in ("m", "M")
-    if isinstance(last, NamedDim) and (is_width or not is_extent(last.name)):
+    # The h of `(b, t, h)` is hidden; a height has a width beside it.
+    names = {dim.name.lower() for dim in dims if isinstance(dim, NamedDim)}
+    is_hidden = len(dims) > 1 and isinstance(last, NamedDim) and last.name in ("h", "H") and "w" not in names
+    if isinstance(last, NamedDim) and (is_width or is_hidden or not is_extent(last.name)):
         yield last.name
     channels = dims[-3] if len(dims) >= 3 else None
     if isinstance(channels, NamedDim) and any(word.startswith("c") for word in words(channels.name)):
