@@ -186,8 +186,9 @@ class ReproductionRunner:
 
     def _has_run(self, request: list[str]) -> bool:
         """Whether a request came to an end in time. Raises OSError if there is nobody who takes it."""
-        if self._process is None or self._process.poll() is not None:
-            self._process = self._started()
+        if self._process is not None and self._process.poll() is not None:
+            self._end()
+        self._process = self._process or self._start()
         stdin, stdout = self._process.stdin, self._process.stdout
         if stdin is None or stdout is None:  # both were asked for
             raise OSError("the process has no pipes")
@@ -199,7 +200,7 @@ class ReproductionRunner:
         answered.join(self.seconds)
         return not answered.is_alive()
 
-    def _started(self) -> SpawnedProcess:
+    def _start(self) -> SpawnedProcess:
         mark = new_mark()
         process = SpawnedProcess(
             [self.python, "-B", str(_RUNNER)],

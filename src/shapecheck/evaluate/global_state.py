@@ -217,12 +217,12 @@ def _kinds() -> Mapping[str, _Kind]:
 def _settings_of(framework: Framework) -> _Kind:
     """A framework's settings; none while it is half imported, as by a test that has unloaded it before."""
 
-    def read() -> Mapping[str, object]:
+    def read_settings() -> Mapping[str, object]:
         with suppress_others(*_REFUSALS):
             return framework.configuration()
         return {}
 
-    return _Kind(read, framework.configure)
+    return _Kind(read_settings, framework.configure)
 
 
 def configuration_kinds() -> frozenset[str]:

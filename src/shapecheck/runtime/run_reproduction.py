@@ -58,19 +58,19 @@ def _request() -> list[str]:
     """The next request, in a process that is there for it alone; it ends when there is none any more."""
     while line := sys.stdin.readline():
         if sys.platform != "linux":
-            return _accepted(line)
+            return _accept(line)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of threads: JAX has none before it computes
             pid = os.fork()
         if not pid:
-            return _accepted(line)
+            return _accept(line)
         os.waitpid(pid, 0)
         print("ended", flush=True)
     sys.exit()
 
 
-def _accepted(line: str) -> list[str]:
-    """A request; what is printed goes where it says, and nothing can be read."""
+def _accept(line: str) -> list[str]:
+    """Take a request: what is printed goes where it says, and nothing can be read."""
     file, answer, output = json.loads(line)
     for number, path, flags in (
         (0, os.devnull, os.O_RDONLY),

@@ -400,7 +400,7 @@ class EntryPhase:
             self.unseen.get(_key_of(call), set()).difference_update(_shown_by(call))
             ranks = self._open_ranks.get(_key_of(call), {})
             for each in call.observations if ranks else ():
-                if each.site in ranks and isinstance(each.value, ArrayValue) and _tells_axes_apart(each.value):
+                if each.site in ranks and isinstance(each.value, ArrayValue) and _has_distinct_axes(each.value):
                     ranks[each.site].add(len(each.value.shape))
         sound = (each for each in run if _is_sound(each) and not _is_inferred(each))
         self.completed |= {(c.path, c.scope) for evaluation in sound for c in evaluation.calls if c.complete}
@@ -504,7 +504,7 @@ def _open_ranks(plans: Iterable[ModulePlan]) -> dict[FunctionKey, dict[int, set[
     return found
 
 
-def _tells_axes_apart(value: ArrayValue) -> bool:
+def _has_distinct_axes(value: ArrayValue) -> bool:
     """Whether no two axes have one size, and none has 1: what broadcasts then may not with other sizes."""
     return len({*value.shape, "1"}) == len(value.shape) + 1
 

@@ -232,9 +232,13 @@ class _Transformer(ast.NodeTransformer):
         self.own.append(bound_names(node) if self.leaving else frozenset())
         if self._may_override(scope, node):
             self.overriding.add(scope.index)
+        sets_fields = node.name != "__init__" and self._sets_fields(scope, node)
         node.body = self.visit_stmt_list(node.body)
         self.own.pop()
         self.stack.pop()
+        if sets_fields:
+            place = len(node.body) - isinstance(node.body[-1], ast.Return)
+            node.body.insert(place, self._later_fields_probe(scope, anchor(node.body, place)))
         if scope.index in self.probed:
             start = body_start(node.body)
             if self.leaving and node.body[start:]:
@@ -255,17 +259,14 @@ class _Transformer(ast.NodeTransformer):
             start = body_start(node.body)
             for place in (start, len(node.body) + 1):
                 node.body.insert(place, self._constructor_probe(scope, anchor(node.body, place)))
-        elif scope.parent in self.fields and scope.parameters and self._sets_fields(scope, node):
-            place = len(node.body) - isinstance(node.body[-1], ast.Return)
-            node.body.insert(place, self._later_fields_probe(scope, anchor(node.body, place)))
         return node
 
     def _sets_fields(self, scope: Scope, node: _Function) -> bool:
         """Whether a method itself assigns a field that its class has claims of, as Flax's `setup` does."""
-        owner = scope.parameters[0]
-        fields = {f"{owner}.{site.name}" for site in self.fields.get(scope.parent or 0, ()) if site.kind == "field"}
+        owner, sites = next(iter(scope.parameters), ""), self.fields.get(scope.parent or 0, ())
+        fields = {f"{owner}.{site.name}" for site in sites if site.kind == "field"}
         statements = (each for each in ast.walk(node) if isinstance(each, ast.stmt))
-        return any(not fields.isdisjoint(assigned_names(each)) for each in statements)
+        return bool(fields) and any(not fields.isdisjoint(assigned_names(each)) for each in statements)
 
     def _open_call(self, scope: Scope, anchor: ast.AST) -> list[ast.stmt]:
         """What opens a call, and watches what it is given."""
@@ -369,8 +370,8 @@ class _Transformer(ast.NodeTransformer):
         return ast.copy_location(ast.Expr(call), anchor)
 
     def _later_fields_probe(self, scope: Scope, anchor: ast.AST) -> ast.stmt:
-        cls, owner = self.scopes[scope.parent or 0], ast.Name(scope.parameters[0], ast.Load())
-        call = self._call("later_fields", [_constant(cls.index), self._outer(cls), owner], anchor)
+        cls = self.scopes[scope.parent or 0]
+        call = self._call("later_fields", [_constant(cls.index), self._outer(cls), _constant(scope.index)], anchor)
         return ast.copy_location(ast.Expr(call), anchor)
 
     def _reach(self, point: Point, statement: ast.stmt) -> ast.stmt:

@@ -338,9 +338,10 @@ class ModuleProbe:
         self.recorder.listener.on_exit(opened)
         return instance
 
-    def later_fields(self, scope: int, outer: OpenCall | None, instance: object) -> None:
+    def later_fields(self, scope: int, outer: OpenCall | None, method: int) -> None:
         """Observe the fields that a method has set and no constructor does: called at the end of the method."""
         frame = sys._getframe(1).f_back
+        instance = sys._getframe(1).f_locals.get(self.scopes[method].parameters[0])
         unset = [each for each in self.field_sites[scope] if each.index in self.unset_fields and each.kind == "field"]
         values = {each.index: read_attribute(instance, each.name) for each in unset}
         if frame is None or not self.recorder.observes or all(each is UNREADABLE for each in values.values()):

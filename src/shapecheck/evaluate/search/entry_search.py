@@ -326,8 +326,9 @@ class EntrySearch:
 
     def _errors_over_none(self, first: TrialOutcome) -> tuple[TrialOutcome, ...]:
         """The runs that show that sizes of the constructor have to be left out, which may be None or any number."""
-        names = optional_sizes(self._call_spec.signature.function)
-        if not self._accuses or not names or first.trial.construction == OVER_NONE:
+        if not self._accuses or OVER_NONE not in self._call_spec.constructions or first.trial.construction == OVER_NONE:
+            return ()
+        if not (names := optional_sizes(self._call_spec.signature.function)):
             return ()
         trial = dataclasses.replace(first.trial, construction=OVER_NONE, variant=0, substitution=INDEPENDENT)
         with self.attempts.apart(_OVER_NONE, _OVER_NONE_SECONDS):

@@ -362,7 +362,7 @@ class FurtherRuns:
         How many labels differ is no size of an argument: all that do not fit must be such.
         """
         failed = tuple(each for each in found.failed if not each.takes_long)
-        if not all(map(self._tells_of_given_sizes, failed)):
+        if not all(map(self._names_given_sizes, failed)):
             return SearchResult()
         for kind in range(2, len(VALUES)) if failed else ():
             other = self._attempts.run_if_possible(dataclasses.replace(failed[0].trial, values=kind))
@@ -372,7 +372,7 @@ class FurtherRuns:
                 return SearchResult()
         return dataclasses.replace(found, failed=failed)
 
-    def _tells_of_given_sizes(self, outcome: TrialOutcome) -> bool:
+    def _names_given_sizes(self, outcome: TrialOutcome) -> bool:
         """Whether the sizes in the words of a failed run are those of arguments, as claims and integers give them."""
         if outcome.failure is None or outcome.bound_call is None:
             return False
@@ -380,7 +380,9 @@ class FurtherRuns:
         specs = [each.spec for each in self._call_spec.signature.arrays]
         fixed = (dim for spec in (*specs, *outcome.bound_call.inner_specs) for dim in parse_spec(spec).dims)
         known = {1, *sizes.by_name().values(), *sizes.own, *(dim.size for dim in fixed if isinstance(dim, FixedDim))}
-        found = (number for each in _SIZES.finditer(outcome.failure.message) for number in _NUMBER.findall(each.group()))
+        found = (
+            number for each in _SIZES.finditer(outcome.failure.message) for number in _NUMBER.findall(each.group())
+        )
         return known.issuperset(map(int, found))
 
     def along_paths(self, failed: Sequence[TrialOutcome]) -> tuple[SearchResult, ...]:

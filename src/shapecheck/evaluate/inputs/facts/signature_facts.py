@@ -60,10 +60,11 @@ def call_descriptions(function: Callable[..., object], describe: Callable[[objec
 
 def optional_sizes(function: Callable[..., object] | None) -> list[str]:
     """The sizes that the constructor of a method's class takes, or leaves out: `hidden: int | None = None`."""
-    owner = owner_of(function)
-    found = []
+    owner, found = owner_of(function), list[str]()
+    if owner is None:
+        return found
     with suppress_others(TypeError, ValueError):
-        for name, parameter in signature_of(owner).parameters.items() if owner is not None else ():
+        for name, parameter in signature_of(owner).parameters.items():
             is_left_out = parameter.default is None and is_size_like(name)
             if is_left_out and admits_integer(annotation_of(owner, name, parameter.annotation)):
                 found.append(name)
