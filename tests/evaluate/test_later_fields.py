@@ -40,6 +40,25 @@ class Stack(nn.Module):
     def __call__(self, x: Float[Array, "b m"]) -> Float[Array, "b n h"]:
         return self.inner(x)
 """,
+    # what a field calls its own axis is another one than what the argument calls its positions
+    "tied.py": """
+class Heads(nn.Module):
+    width: int
+    heads: int
+
+    taken: Float[Array, "n m h"] = dataclasses.field(init=False)
+    given: Float[Array, "n h m"] = dataclasses.field(init=False)
+
+    def setup(self):
+        self.taken = self.param("taken", nn.initializers.ones, (self.heads, self.width, 5))
+        self.given = self.param("given", nn.initializers.ones, (self.heads, 5, self.width))
+
+    def right(self, x: Float[Array, "b p m"]) -> Float[Array, "b p m"]:
+        return jnp.einsum("bpnh,nhm->bpm", jnp.einsum("bpm,nmh->bpnh", x, self.taken), self.given)
+
+    def wrong(self, x: Float[Array, "b p m"]) -> Float[Array, "b p m"]: ~unreached
+        return jnp.einsum("bpnh,nhm->bpm", jnp.einsum("bpm,nmh->bnph", x, self.taken), self.given) ~SC305
+""",
     "method.py": """
 class Table:
     rows: int

@@ -50,6 +50,7 @@ def plan(file: Path, module: Module, config: Config, text: bytes | None = None) 
         named=tuple(_named_shapes(module)),
         shapes=tuple(_claimed_shapes(module, ("name", "value", "return"))),
         parameters=tuple(_claimed_shapes(module, ("param",))),
+        fields=tuple(_claimed_shapes(module, ("field",))),
         inferred=module.inferred,
         claimed=tuple(sorted({module.sites[c.sites[0]].scope for c in module.claims if c.sites} | printing)),
         names=_names(module),

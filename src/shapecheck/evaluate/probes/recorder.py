@@ -152,6 +152,7 @@ class Recorder:
         self.constructions: ConstructionRecord = Constructions()
         self.claimed_shapes: ClaimedShapes = {}
         self.claimed_parameters: ClaimedShapes = {}
+        self.claimed_fields: ClaimedShapes = {}
         self.touched: set[FunctionKey] = set()  # (path, scope) of all functions that ran since it was emptied
         self.watched = WatchedFunctions()
         self.active = True

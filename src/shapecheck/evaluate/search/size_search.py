@@ -125,7 +125,10 @@ class SizeSearch:
     def __init__(self, call_spec: CallSpec, attempts: Attempts, scope: FunctionKey | None = None) -> None:
         self._call_spec, self._attempts, self._scope = call_spec, attempts, scope
         self.nested_open = False
-        self.explanations = TieExplanations(call_spec.signature, attempts.recorder.claimed_shapes, scope)
+        recorder = attempts.recorder
+        self.explanations = TieExplanations(
+            call_spec.signature, recorder.claimed_shapes, recorder.claimed_fields, scope
+        )
 
     def first_runs(self, start: Trial, *, of_rank: bool = False) -> SearchResult:
         """The first run with numbers that goes to its end, untied if that goes, else under ties that are explained.

@@ -34,9 +34,11 @@ class TieExplanations:
         self,
         signature: CallSignature,
         claimed_shapes: ClaimedShapes,
+        claimed_fields: ClaimedShapes,
         scope: FunctionKey | None = None,
     ) -> None:
-        self._signature, self._claimed_shapes, self._scope = signature, claimed_shapes, scope
+        self._signature, self._scope = signature, scope
+        self._claimed_shapes, self._claimed_fields = claimed_shapes, claimed_fields
         self.met: set[Tie] = set()
         self.related: set[Tie] = set()
         self.demanded: set[Tie] = set()
@@ -46,7 +48,7 @@ class TieExplanations:
         """Whether something that is written says that the two have one size."""
         signature = self._signature
         if (
-            contracts_with_own(tie, outcome, signature)
+            (contracts_with_own(tie, outcome, signature) and not self._is_called_otherwise(tie, outcome))
             or meets_count(tie, outcome, signature)
             or self._is_named_so(tie, outcome)
         ):
@@ -116,6 +118,22 @@ class TieExplanations:
         named = outcome.bound_call.sizes().names_of(int(text))
         own = [each for each in named if each not in outcome.bound_call.arguments]
         return bool(own) and name in self._names_of_size(outcome, text, apart=True)
+
+    def _is_called_otherwise(self, tie: Tie, outcome: TrialOutcome) -> bool:
+        """Whether claims of fields have other names for the axes of this size, whose arrays were made in the run.
+
+        So does Flax's `setup`; what an instance holds from its construction on is known before.
+        """
+        name, size = tie
+        named: set[str] = set()
+        for call in outcome.calls:
+            for each in call.observations:
+                claimed = self._claimed_fields.get((call.path, each.site))
+                shape = each.value.shape if isinstance(each.value, ArrayValue) else ()
+                dims = parse_spec(claimed.spec).dims if claimed is not None else ()
+                pairs = zip(dims, shape, strict=True) if len(dims) == len(shape) else ()
+                named.update(dim.name for dim, axis in pairs if isinstance(dim, NamedDim) and axis == size)
+        return bool(named) and not any(may_be_one_dim(name, each) for each in named)
 
     def is_denied_by_results(self, found: TrialOutcome) -> bool:
         """Whether a claim of what was computed has another name beside that of a tied axis, for an axis as long.

@@ -200,6 +200,7 @@ class WorkerSession:
         self.plans = {p.path: p for p in opening.plans}
         self.recorder.claimed_shapes = {(p.path, each.site): each for p in opening.plans for each in p.shapes}
         self.recorder.claimed_parameters = {(p.path, each.site): each for p in opening.plans for each in p.parameters}
+        self.recorder.claimed_fields = {(p.path, each.site): each for p in opening.plans for each in p.fields}
         self._described = ParameterSpecs(self.importer, self.recorder, self.plans)
         self._generaliser = Generaliser(
             self.importer, self.recorder, self._described, settings.sizes, self._described.claimed_names

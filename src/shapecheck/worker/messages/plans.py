@@ -87,6 +87,7 @@ class ModulePlan:
     named: tuple[ShapeOfName, ...] = ()
     shapes: tuple[ClaimedShape, ...] = ()
     parameters: tuple[ClaimedShape, ...] = ()
+    fields: tuple[ClaimedShape, ...] = ()
     inferred: tuple[InferredParameter, ...] = ()
     claimed: tuple[int, ...] = ()  # scopes that have claims
     names: tuple[tuple[int, tuple[str, ...]], ...] = ()  # what each claim of a scope tells apart: names, and numbers
