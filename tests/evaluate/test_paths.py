@@ -209,6 +209,39 @@ def folder(check_folder):
 
 
 OTHERS = {
+    # what a flag guards may fail though nothing is claimed there, also in a method that is called
+    "guarded.py": """
+class Model(eqx.Module):
+    weight: Float[Array, "v d"]
+    dropout: bool = False
+
+    def __call__(self, tokens: Array) -> Array:
+        # tokens: (length,)
+        return self.embed(tokens)
+
+    def embed(self, tokens: Array) -> Array:
+        # tokens: (length,)
+        x = self.weight[tokens]
+        if self.dropout:
+            x = jnp.where((tokens == 32)[None, :], 0, x)  ~SC305
+        return x
+
+def right(x: Float[Array, "n d"], keep: Bool[Array, "n"], dropped: bool = False) -> Array:
+    if dropped:
+        x = jnp.where(keep[:, None], x, 0)
+    return x
+
+def wrong(x: Float[Array, "n d"], keep: Bool[Array, "n"], dropped: bool = False) -> Array:
+    if dropped:
+        x = jnp.where(keep, x, 0)  ~SC305
+    return x
+
+# a flag that asks for what was left out is no shape error
+def asks(x: Float[Array, "n d"], bias=None, biased: bool = False) -> Array:
+    if biased:
+        x = x + bias
+    return x
+""",
     # nobody knows which values lead there
     "unknown.py": """
 def f(x: Float[Array, "a b"], n: float) -> Float[Array, "a b"]:  ~unreached

@@ -196,6 +196,12 @@ def evaluate_others(
         runs = tuple(run for run in runs if run.status == "ok" or (run.failure and run.failure.kind == "shape"))
         left &= missing_paths(plan, scope.index, runs)
         yield from runs
+    tried = {value.name for setting in settings for value in setting if left}
+    for flag in _flags(plan, scope, found, function, owner) if _has_free_sizes(found) else ():
+        if watch.seconds() > most:
+            return
+        if flag.name not in tried:
+            yield from _errors_with(entry, flag, call_specs, recorder, max(most - watch.seconds(), 1.0))
     wanted = left - left_out if _has_free_sizes(found) else set()
     for variants, words, operators in _OTHER_SIZES:
         if watch.seconds() > most or not wanted:
@@ -219,6 +225,46 @@ def evaluate_others(
         )
         wanted &= missing_paths(plan, scope.index, runs)
         yield from runs
+
+
+def _flags(
+    plan: ModulePlan,
+    scope: Scope,
+    found: Iterable[Evaluation],
+    function: Callable[..., object] | None,
+    owner: type | None,
+) -> Iterator[SwitchValue]:
+    """What is True or False and is tested by a function, or by a method with claims that it calls, as they are not yet.
+
+    Nothing that is claimed need come by the arm that such a test guards: what fails there fails all the same.
+    """
+    calls = {call.scope for run in found for call in run.calls if call.path == plan.path}
+    beside = (plan.scopes[each] for each in sorted(calls) if plan.scopes[each].parent == scope.parent)
+    methods = [each for each in beside if each.index != scope.index and scope.parameters[:1] == each.parameters[:1]]
+    own = "".join(scope.parameters[:1]) + "."
+    switches = [*scope.switches, *(s for each in methods for s in each.switches if owner and s.name.startswith(own))]
+    for switch in {each.name: each for each in switches}.values():
+        values = _values_of(switch, function, owner)
+        if len(values) == 1 and isinstance(values[0].value, bool):
+            yield values[0]
+
+
+def _errors_with(
+    entry: EntryPlan, flag: SwitchValue, call_specs: CallSpecs, recorder: Recorder, seconds: float
+) -> Iterator[Evaluation]:
+    """The shape errors of a function with a flag set otherwise: one attempt, and a search if that fails."""
+    try:
+        call_spec = call_specs(flag.init, flag.call_arguments)
+        lasting = (*call_spec.lasting, flag.assumption())
+        call_spec = dataclasses.replace(call_spec, lasting=lasting, attempts=_MOST_ATTEMPTS)
+        search = EntrySearch(
+            dataclasses.replace(entry, target=f"{entry.target} with {flag}"), call_spec, recorder, seconds
+        )
+        first = search.attempts.run(Trial(mode="sized", rank=call_spec.ranks[0]))
+        runs = search.evaluate() if first.failure is not None and first.failure.kind == "shape" else ()
+    except CannotSynthesiseError:
+        return
+    yield from (run for run in runs if run.failure is not None and run.failure.kind == "shape")
 
 
 def _has_condition_with(function: Callable[..., object] | None, operators: tuple[type[ast.AST], ...]) -> bool:
