@@ -46,6 +46,17 @@ def test_under_transformations_that_trace_nothing(transform):
     assert found == [3]
 
 
+def test_what_is_traced_is_always_ready():
+    def timed(x):
+        y = x.sum(0).block_until_ready()
+        y.copy_to_host_async()
+        return jax.block_until_ready(y)
+
+    assert eval_shape(timed, ROWS).shape == ROWS.shape[1:]
+    with pytest.raises(AttributeError, match="block_until_ready"):  # as ever, where nothing is evaluated by us
+        jax.eval_shape(timed, ROWS)
+
+
 NOT_KNOWN = {
     "what is given": lambda x: int(x[0, 0]),
     "what depends on it": lambda x: bool((x > GRID[0, 0]).any()),

@@ -199,11 +199,21 @@ def _give_values(constants: ConstantValues, trace_class: type, *, of_sizes: bool
     changes += [
         (tracer_class, name, with_value(name, convert)) for name, convert in conversions if name in vars(tracer_class)
     ]
+    changes += [(tracer_class, "block_until_ready", _is_ready), (tracer_class, "copy_to_host_async", _copies_nothing)]
     with contextlib.ExitStack() as stack:
         for cls, name, value in changes:
-            # monkeypatch: JAX keeps no values of what it traces
+            # monkeypatch: JAX keeps no values of what it traces, and there is nothing to wait for
             stack.enter_context(patch_attribute(cls, name, value))
         yield
+
+
+def _is_ready(tracer: object) -> object:
+    """`Array.block_until_ready`, of what is never computed."""
+    return tracer
+
+
+def _copies_nothing(tracer: object) -> None:
+    """`Array.copy_to_host_async`, likewise."""
 
 
 def _may_be_size(tracer: Any) -> bool:

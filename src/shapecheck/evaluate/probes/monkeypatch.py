@@ -11,6 +11,7 @@ In the worker, while something is evaluated:
 | `__call__` of modules that are pytrees      | stages/stage_memo.py           | equal calls are evaluated once        |
 | functions in the fields of a module         | stages/field_functions.py      | their calls are stages                |
 | operations and values of JAX's tracers      | probes/constant_values.py      | constants have values under them      |
+| `block_until_ready` of JAX's tracers        | probes/constant_values.py      | who times code waits for nothing      |
 | `jax.core.Tracer.__bool__`                  | probes/decided_conditions.py   | both arms of an `if` are evaluated    |
 | callables in fields of the user's instances | probes/probe_runtime.py        | claims about their calls are checked  |
 
@@ -45,6 +46,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
+from typing import Final
 
 
 def subclasses(base: type) -> Iterator[type]:
@@ -60,17 +62,24 @@ def subclasses(base: type) -> Iterator[type]:
 
 @contextlib.contextmanager
 def patch_attribute(cls: type, name: str, value: object) -> Iterator[None]:
-    """Meanwhile a class has another attribute in place of its own. Metaclasses that would wrap it are not asked."""
-    before = vars(cls)[name]
+    """Meanwhile a class has another attribute in place of its own, or of none.
+
+    Metaclasses that would wrap it are not asked.
+    """
+    before = vars(cls).get(name, _NONE)
     type.__setattr__(cls, name, value)
     _in_place.append((cls, name, value))
     try:
         yield
     finally:
         _in_place.remove((cls, name, value))
-        type.__setattr__(cls, name, before)
+        if before is _NONE:
+            type.__delattr__(cls, name)
+        else:
+            type.__setattr__(cls, name, before)
 
 
+_NONE: Final = object()
 _in_place: list[tuple[type, str, object]] = []
 
 
