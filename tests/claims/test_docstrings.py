@@ -1011,3 +1011,21 @@ def test_an_array_with_one_axis_has_as_many_entries_as_its_description_counts(
 ) -> None:
     source = f"def f(t):\n    '''F.\n\n    :param t: {words}\n    '''\n    return t\n"
     assert [c.spec for c in read(source).claims] == spec
+
+
+@pytest.mark.parametrize(
+    ("heading", "count"), [("three arrays", 3), ("a tuple", 3), ("the following", 3), ("nothing of use", 0)]
+)
+def test_results_are_listed_below_what_says_that_there_are_several(read, heading: str, count: int) -> None:
+    source = f"""
+def f(x):
+    '''Solve.
+
+    Returns {heading}:
+        diagonal  : shape (n, n) -- of the matrix
+        upper  : shape (n, d)
+        rest : (n,)
+    '''
+    return a, b, c
+"""
+    assert [c.spec for c in read(source).claims] == ["n n", "n d", "n"][:count]

@@ -25,6 +25,12 @@ _SECTIONS: dict[str, Kind] = {
     **dict.fromkeys(["attributes", "fields"], "field"),
 }
 _HEADER = re.compile(r"\s*(?P<bold>\*\*)?(?P<name>[A-Za-z][A-Za-z ]{2,30}?)(?P<colon>:)?(?(bold)\*\*):?\s*$")
+# "Returns three arrays:", "Returns a tuple:", "Returns the following:"
+_RETURNS_PARTS = re.compile(
+    r"returns\s+(?:an?\s+|the\s+)?(?:(?:two|three|four|five|several|named)\s+)?"
+    r"(?:arrays|values|tensors|tuple|dict|dictionary|following)\s*",
+    re.IGNORECASE,
+)
 _INLINE_RETURN = re.compile(r"\s*(?:\*\*)?(?:Returns?|Outputs?):(?:\*\*)?\s+(?=\S)")
 _UNDERLINE = re.compile(r"\s*-{3,}\s*$")
 _BULLET = re.compile(r"\s*[-*+]\s+")
@@ -175,6 +181,8 @@ class _SectionReader:
         if match is None:
             return None
         kind = _SECTIONS.get(match["name"].strip().lower(), "")
+        if match["colon"] and _RETURNS_PARTS.fullmatch(match["name"]):
+            kind = "return"
         is_inside = line.indent > self.header_indent or self.style == "numpy"
         if self.kind and match["name"] in self.names and is_inside:
             return None  # a parameter called `inputs`, or one on a line of its own: `weights:`
