@@ -66,6 +66,19 @@ def counted(labels: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """
     return np.asarray(rows) * np.unique(np.asarray(labels))[:, None] ~SC302
 
+def distinct(ids: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Choose.
+
+    Args:
+        ids: (n,) places, each once
+        rows: (m, d) rows
+
+    Returns:
+        (n, d) rows ~unreached
+    """
+    found = np.unique(np.asarray(ids)) ~SC302
+    return np.asarray(rows)[found]
+
 def refused(rows: np.ndarray, width: int) -> np.ndarray:
     """Keep.
 
@@ -88,6 +101,13 @@ def sums(x: Float[Array, "3"]) -> Float[Array, ""]: ~unreached
 def pair(x: Float[Array, "2 n"]) -> Float[Array, "n"]:
     a, b = x
     return a + b
+
+class Normal:
+    def __repr__(self):
+        return "Normal(batch_shape=[3])"
+
+def of_no_array(x: Float[Array, "n"]) -> Float[Array, "n"]: ~unreached
+    return x + jnp.sin(Normal()) ~SC302
 
 def lower(x: Float[Array, "b n"]) -> Float[Array, "b n n"]: ~unreached
     return jnp.tril(jnp.einsum("bn->b", x)) ~SC301

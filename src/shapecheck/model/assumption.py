@@ -37,6 +37,9 @@ NUMBER: Final = "a number"
 NO_AXES: Final = "no axes, with some of which the code does not run"
 """The rank of what a claim writes as `...`, in a run that shows nothing of arrays that have such axes."""
 
+OF_VALUES: Final = "the values of arrays"
+"""What is made up of arrays in a run that needs more than their shapes, as NumPy's functions do."""
+
 ON_PATH: Final = "the path on which undetermined conditions are"
 """How the value begins that is a path through the code: what values of arrays choose it nobody says."""
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from shapecheck.model import SNIPPET, ArrayValue, Assumption, Claim, Evaluation, Module
-from shapecheck.model.assumption import NUMBER, without_numbers
+from shapecheck.model.assumption import NUMBER, OF_VALUES, without_numbers
 from shapecheck.shapes import FixedDim, Spec, parse_spec
 from shapecheck.verdicts.claim_outcome import Mismatch, size_at_fault
 from shapecheck.verdicts.evaluation_results import ClaimKey, Result, ends_at_claim, is_invented_call
@@ -104,6 +104,8 @@ def counts(modules: Mapping[str, Module], key: ClaimKey, each: EvaluationView) -
     But whatever the sizes are, the number of axes is the same, unless that was chosen as well.
     """
     evaluation, mismatch = each.evaluation, each.results[key].bad
+    if mismatch is not None and _follows_values(each, mismatch):
+        return False
     if evaluation.status == "ok":
         return True
     if mismatch is not None and mismatch.reason == "rank" and not _has_variadics(modules, each):
@@ -114,6 +116,14 @@ def counts(modules: Mapping[str, Module], key: ClaimKey, each: EvaluationView) -
     # A failure of kind "shape" is one that is reported itself.
     is_known = evaluation.failure is not None and evaluation.failure.kind in ("value", "shape")
     return is_known or evaluation.origin in _GIVEN
+
+
+def _follows_values(each: EvaluationView, mismatch: Mismatch) -> bool:
+    """Whether a size may be what made-up values are counted to, as by `np.unique`: it is none that was given."""
+    if mismatch.reason != "dim" or not any(a.subject == OF_VALUES for a in each.assumptions):
+        return False
+    given = {"1", *(text for pair in each.evaluation.sizes for text in pair), *(b.size for b in mismatch.bound)}
+    return size_at_fault(mismatch) not in given
 
 
 def _has_variadics(modules: Mapping[str, Module], each: EvaluationView) -> bool:

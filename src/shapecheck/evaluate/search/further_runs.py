@@ -44,7 +44,7 @@ from shapecheck.evaluate.probes.decided_conditions import DECISIONS
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.size_search import SizeSearch, says_division
 from shapecheck.model import Assumption, arrays_in
-from shapecheck.model.assumption import MADE_FUNCTION, ON_PATH, SEVERAL
+from shapecheck.model.assumption import MADE_FUNCTION, OF_VALUES, ON_PATH, SEVERAL
 from shapecheck.shapes import FixedDim, parse_spec
 
 _OTHER_RANKS, _OTHER_RANKS_SECONDS = 24, 1.0  # attempts and seconds for another guess
@@ -438,7 +438,7 @@ def _with_kind(outcome: TrialOutcome) -> TrialOutcome:
     """A run with values, which rests on these."""
     if outcome.bound_call is None:
         return outcome
-    made = Assumption("value", "the values of arrays", VALUES[outcome.trial.values], "invented")
+    made = Assumption("value", OF_VALUES, VALUES[outcome.trial.values], "invented")
     bound_call = dataclasses.replace(outcome.bound_call, assumptions=(*outcome.bound_call.assumptions, made))
     return dataclasses.replace(outcome, bound_call=bound_call)
 

@@ -44,6 +44,7 @@ _OF_NUMPY = re.compile(
 )
 _UNPACKED = re.compile(r"(?:not enough|too many) values to unpack")
 _OF_KEYWORDS = re.compile(r"unexpected keyword argument|multiple values for (?:keyword )?argument|missing \d+ required")
+_NO_ARRAY = re.compile(r"is not a valid JAX type|interpreting argument to .* as an abstract array")
 _COMPARES_SHAPES = re.compile(r"\.(?:shape|ndim)\b[^#'\"]*==")
 _OF_SHAPE = re.compile(r"=\s*[\w.]+\.shape\s*(?:#.*)?$")
 _OF_NAME = re.compile(r"^[\w\s,()*]+=\s*(?P<chain>[\w.]+)\s*(?:#.*)?$")
@@ -203,6 +204,8 @@ def _kind(error: BaseException, frames: list[tuple[FrameType, int]], paths: Mapp
         return "other"
     # What the user's own code raises is a check of the user's, and says nothing of JAX's shapes.
     raiser, line = frames[-1] if frames else (None, 0)
+    if _NO_ARRAY.search(message):  # whatever it calls itself: `Normal(batch_shape=[3])`
+        return "other"
     if _OF_KEYWORDS.search(message):  # whatever they are called: `shape=(3, 4)`
         return "other"
     if raiser is not None and _UNPACKED.match(message):  # `b, t, d = x.shape` is no check, of whatever file it is
