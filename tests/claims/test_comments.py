@@ -134,6 +134,8 @@ READINGS = {
 }
 
 NOTHING = [
+    "(B), T, D ==> (B,) D",
+    "(B,) T, D",
     "where pred[k] uses what came before",
     "(optional)",
     "mask: (optional)",

@@ -111,6 +111,10 @@ def find_brackets(text: str) -> list[Bracket]:
     return [] if len(text) > MAX_TEXT else [*_brackets_in(text)]
 
 
+# `(B,) D` and `(B,) T, D`: axes in parentheses are optional, and others go on behind them.
+_AXES_BEHIND = re.compile(r" (?:[A-Z][A-Z\d]?)(?: ?, ?[A-Z][A-Z\d]?)*[ .]*(?:$|\n|[-=]>|→)")
+
+
 @lru_cache(maxsize=4096)  # the same few shapes stand in most comments of a file
 def _brackets_in(text: str) -> tuple[Bracket, ...]:
     result: list[Bracket] = []
@@ -120,6 +124,8 @@ def _brackets_in(text: str) -> tuple[Bracket, ...]:
     while pending:
         group, depth = pending.pop()
         found = _read_bracket(text, group)
+        if isinstance(found, Bracket) and found.trailing_comma and _AXES_BEHIND.match(text, found.end):
+            continue
         if isinstance(found, Bracket):
             result.append(found)
         elif found and depth < _DEPTH:
