@@ -89,14 +89,19 @@ class RuntimePlugin:
         self._session.start()
 
     @pytest.hookimpl(hookwrapper=True)
-    def _wait_for_arrays(self) -> Generator[None, pluggy.Result[object], None]:
-        """What a test has not waited for is found in that test, and not in a later one."""
+    def _wait_for_arrays(self, item: pytest.Item) -> Generator[None, pluggy.Result[object], None]:
+        """What a test has not waited for is found in that test, and not in a later one.
+
+        If it has failed already, both are in its report.
+        """
         outcome = yield
         try:
             self._session.wait()
         except Exception as error:
             if outcome.excinfo is None:
                 outcome.force_exception(error)
+            else:
+                item.add_report_section("later", "shapecheck", f"{type(error).__name__}: {error}")
 
     pytest_runtest_setup = pytest_runtest_call = pytest_runtest_teardown = _wait_for_arrays
 
