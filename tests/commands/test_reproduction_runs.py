@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+
+import pytest
 
 from shapecheck.commands.reproduction_file import ReproductionRunner
 
@@ -27,3 +30,15 @@ def test_one_without_an_end_is_ended_and_the_next_one_runs() -> None:
         runner.seconds = 60
         assert (endless.error, endless.text) == ("no end", "it took longer than 1 seconds")
         assert runner.run(FAILS).error == "ValueError"
+
+
+def test_what_the_interpreter_prints_at_its_start_is_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sitecustomize.py").write_text("print('hello')\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
+    with ReproductionRunner(sys.executable, 60) as runner:
+        assert [runner.run(FAILS).error for _ in range(2)] == ["ValueError", "ValueError"]
+
+
+def test_an_interpreter_that_is_not_there_runs_nothing() -> None:
+    with ReproductionRunner("/nowhere/python", 60) as runner:
+        assert runner.run(FAILS).error == "the end of the process"

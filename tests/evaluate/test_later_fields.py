@@ -73,6 +73,26 @@ class Table:
         self.entries = self.wrong = jnp.zeros((self.rows, x.shape[0]))
         return self.entries
 """,
+    # a function of the class is given what it likes
+    "other.py": """
+class Other:
+    pass
+
+class Holder:
+    rows: Float[Array, "n d"] ~unreached
+
+    def __init__(self, n: int):
+        self.n = n
+
+    @staticmethod
+    def fill(other: Other, x: Float[Array, "n"]) -> Float[Array, "n"]:
+        other.rows = x
+        return x
+
+def use(x: Float[Array, "n"]) -> Float[Array, "n"]:
+    Holder(3)
+    return Holder.fill(Other(), x)
+""",
     # what a constructor sets is looked at then, whatever becomes of it
     "changed.py": """
 class Running:

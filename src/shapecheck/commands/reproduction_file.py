@@ -114,6 +114,7 @@ def _imports(text: str) -> Iterator[str]:
         yield "numpy as np"
 
 
+_ENDED = b"ended\n"
 _RUNNER = Path(__file__).parents[1] / "runtime" / "run_reproduction.py"
 
 
@@ -194,8 +195,9 @@ class ReproductionRunner:
             raise OSError("the process has no pipes")
         stdin.write(json.dumps(request).encode() + b"\n")
         stdin.flush()
-        # It says a line, or ends itself where nothing can be forked.
-        answered = threading.Thread(target=stdout.readline, daemon=True)
+        # It says so in a line, or ends itself where nothing can be forked. What the interpreter prints at its start, as
+        # a `sitecustomize` may, is passed over.
+        answered = threading.Thread(target=lambda: next((each for each in stdout if each == _ENDED), None), daemon=True)
         answered.start()
         answered.join(self.seconds)
         return not answered.is_alive()

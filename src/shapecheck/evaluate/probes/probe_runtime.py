@@ -325,14 +325,10 @@ class ModuleProbe:
             if value is UNREADABLE:
                 self.unset_fields.add(site.index)
                 continue
-            with self.recorder.look():
-                names = visible(site.names, {"self": instance, **_members(instance)}, {})
             if site.kind == "field":
-                # A record that a scan's body makes is often described as the scan gives it: stacked.
-                with self.recorder.look():
-                    described = describe(value, self._hidden_axes(opened, frame, of_scans=True))
-                opened.observations.append(Observation(site.index, described, names))
+                self._note_field(opened, site, value, instance, frame)
             elif site.name in _members(instance) and self._keeps_observations():
+                names = self._names_in(instance, site)
                 watched = self._watch_calls(opened, site.index, value, names, of_field=True)
                 instance = _with_field(instance, site.name, watched) if watched is not value else instance
         self.recorder.listener.on_exit(opened)
@@ -343,19 +339,33 @@ class ModuleProbe:
         frame = sys._getframe(1).f_back
         instance = sys._getframe(1).f_locals.get(self.scopes[method].parameters[0])
         unset = [each for each in self.field_sites[scope] if each.index in self.unset_fields and each.kind == "field"]
-        values = {each.index: read_attribute(instance, each.name) for each in unset}
-        if frame is None or not self.recorder.observes or all(each is UNREADABLE for each in values.values()):
+        if frame is None or not unset or not self.recorder.observes or not self._is_instance(instance, scope):
+            return
+        read = ((site, read_attribute(instance, site.name)) for site in unset)
+        values = [(site, value) for site, value in read if value is not UNREADABLE]
+        if not values:
             return
         opened = self._open(scope, outer)
         opened.caller = self.recorder.frame(frame)
-        hidden = self._hidden_axes(opened, frame, of_scans=True)
-        for site in unset:
-            if values[site.index] is not UNREADABLE:
-                with self.recorder.look():
-                    names = visible(site.names, {"self": instance, **_members(instance)}, {})
-                    found = Observation(site.index, describe(values[site.index], hidden), names)
-                opened.observations.append(found)
+        for site, value in values:
+            self._note_field(opened, site, value, instance, frame)
         self.recorder.listener.on_exit(opened)
+
+    def _is_instance(self, instance: object, scope: int) -> bool:
+        """Whether an object is one of a class of this name: a static method may be given any other."""
+        return any(each.__qualname__ == self.scopes[scope].qualname for each in type(instance).__mro__)
+
+    def _note_field(self, opened: OpenCall, site: Site, value: object, instance: object, frame: FrameType) -> None:
+        """Observe a field. A record that a scan's body makes is often described as the scan gives it: stacked."""
+        names = self._names_in(instance, site)
+        with self.recorder.look():
+            described = describe(value, self._hidden_axes(opened, frame, of_scans=True))
+        opened.observations.append(Observation(site.index, described, names))
+
+    def _names_in(self, instance: object, site: Site) -> tuple[NamedSize, ...]:
+        """The integers of an instance under the names that claims of its fields use."""
+        with self.recorder.look():
+            return visible(site.names, {"self": instance, **_members(instance)}, {})
 
     def _constants(self, scope: int, outer: OpenCall | None, cls: type, frame: FrameType) -> None:
         """Observe the arrays that the class itself holds, and its instances share."""

@@ -174,12 +174,14 @@ def evaluate_others(
     settings += [tuple(SwitchValue(name, SUPPLIED, only_given=True) for name in optional)] if optional else []
     settings += [(_given_alone(name),) for name in optional[:_MOST] if len(optional) > 1]
     settings += [tuple(map(_given_alone, scalars))] if scalars else []
+    tried: set[str] = set()
     for setting in settings:
         is_member = isinstance(setting[0].value, AsMember)
         if watch.seconds() > most:
             return
         if not (left or is_member):
             continue
+        tried.update(each.name for each in setting if len(setting) == 1)
         other = dataclasses.replace(entry, target=f"{entry.target} with {', '.join(map(str, setting))}")
         try:
             init = {name: value for each in setting for name, value in each.init.items()}
@@ -196,7 +198,6 @@ def evaluate_others(
         runs = tuple(run for run in runs if run.status == "ok" or (run.failure and run.failure.kind == "shape"))
         left &= missing_paths(plan, scope.index, runs)
         yield from runs
-    tried = {value.name for setting in settings for value in setting if left}
     for flag in _flags(plan, scope, found, function, owner) if _has_free_sizes(found) else ():
         if watch.seconds() > most:
             return
