@@ -113,9 +113,29 @@ def counts(modules: Mapping[str, Module], key: ClaimKey, each: EvaluationView) -
     module = modules[key[0]]
     if ends_at_claim(module, module.claims[key[1]], evaluation):
         return True
+    if mismatch is not None and _is_of_ended_call(module, key, each, mismatch):
+        return True
     # A failure of kind "shape" is one that is reported itself.
     is_known = evaluation.failure is not None and evaluation.failure.kind in ("value", "shape")
     return is_known or evaluation.origin in _GIVEN
+
+
+def _is_of_ended_call(module: Module, key: ClaimKey, each: EvaluationView, mismatch: Mismatch) -> bool:
+    """Whether an annotated result of a call inside of the code is false, whose arguments are all as annotated.
+
+    It went to its end with these, whatever came of what it gave: a library that calls it back may refuse that.
+    """
+    claim, call = module.claims[key[1]], mismatch.call
+    if claim.notation != "annotation" or call.caller is None or not call.complete:
+        return False
+    if module.sites[claim.sites[0]].kind != "return":
+        return False
+    beside = [index for index, other in enumerate(module.claims) if other.scope == claim.scope and index != key[1]]
+    params = [index for index in beside if module.sites[module.claims[index].sites[0]].kind == "param"]
+    results = [each.results.get((key[0], index)) for index in params]
+    are_good = all(result is not None and result.good and result.bad is None for result in results)
+    named = {name for index in params for name in parse_spec(module.claims[index].spec).names()}
+    return bool(params) and are_good and {*parse_spec(claim.spec).names()} <= named
 
 
 def _follows_values(each: EvaluationView, mismatch: Mismatch) -> bool:

@@ -33,6 +33,7 @@ _CODES = {"param": "SC202", "return": "SC203", "value": "SC204", "name": "SC204"
 _SMALLEST_NAMED = 15
 _JAX_FUNCTION = re.compile(r"\b(?:floordiv|mod)\(")
 _NAMELESS = re.compile(r"\bdim\d+\b")  # a symbol for what the function that was evaluated has no name for
+_OF_DOTS = re.compile(r"\bdim(\d)\b")
 _NAME = re.compile(r"[^\W\d]\w*")
 _NUMBER = re.compile(r"(?<![\w.])\d+")
 _IS_NONE = " is None"  # ends what is required of an integer that may be left out
@@ -83,7 +84,7 @@ def failure_finding(evaluation: Evaluation, failure: Failure, frame: Frame, line
     are_named = is_tie and {*_NAME.findall(other)} and {*_NAME.findall(other)} <= dict(evaluation.sizes).keys()
     contrary = "tell apart" if are_named else "leave open"
     message = rule.message.format(
-        operation=operation, reason=failure.message, requires=failure.requires, contrary=contrary
+        operation=operation, reason=failure.message, requires=_requires_text(evaluation, failure), contrary=contrary
     )
     details = [f"with {arrays}"] if arrays else []
     if evaluation.mode == "sized" and evaluation.sizes:
@@ -107,6 +108,12 @@ def failure_finding(evaluation: Evaluation, failure: Failure, frame: Frame, line
         details=tuple(details),
         observed=arrays,
     )
+
+
+def _requires_text(evaluation: Evaluation, failure: Failure) -> str:
+    """What the code requires, where axes of `...` have no name of their own: `axis 0 of ... = n_heads`."""
+    own = dict(evaluation.sizes)
+    return _OF_DOTS.sub(lambda m: m[0] if m[0] in own else f"axis {m[1]} of ...", failure.requires)
 
 
 def _with_names(array: str, names: Mapping[str, str]) -> str:

@@ -161,9 +161,11 @@ class CodeErrors:
     def _is_one_place(self, failed: Sequence[TrialOutcome]) -> bool:
         """Whether all runs failed on one line: those with as many axes for a variadic dim that has a name.
 
-        With more of them another line may be the first that does not fit. Of `...` nobody may have counted the axes.
+        With more of them another line may be the first that does not fit. Of `...` nobody may have counted the axes, so
+        that all of none, one and two have to fail where these stand in front of others.
         """
-        is_counted = self._has_named_variadics()
+        in_front = self._call_spec.signature.variadics() and not self._call_spec.signature.has_inner_variadics()
+        is_counted = self._has_named_variadics() or (in_front and {0, 1, 2} <= {o.trial.rank for o in failed})
         places = {(o.trial.rank if is_counted else 0, o.place) for o in failed}
         return len(places) == len({rank for rank, _ in places})
 
@@ -411,7 +413,9 @@ class CodeErrors:
             variant = error.trial.variant if error.trial.variant in (DIVISIBLE, DIVISIBLE_TOO) else 1
             varied = dataclasses.replace(error.trial, variant=variant, invention=invention)
             other = self._attempts.run_if_possible(self._further.with_other_sizes(varied, error))
-            if other is None or other.failure is None:
+            if other is None:  # a constructor that refuses odd sizes says nothing of even ones
+                continue
+            if other.failure is None:
                 return ()
             if other.failure.kind == "shape" and other.place == error.place:
                 return error, other
@@ -524,7 +528,8 @@ class CodeErrors:
         failed = self._with_axes(first) if has_name else ()
         if not failed:
             return ()
-        if self._follows_length(failed[0]):
+        is_for_one_vector = bool(self._sizes.explanations.contracted) and not self._has_named_variadics()
+        if is_for_one_vector or self._follows_length(failed[0]):
             return ()
         further = self._sizes.under_any_tie(SearchResult(failed=(failed[0],)))
         # That an axis of `...` may have the size of another one by chance excuses nothing; that of another `...` does.

@@ -109,7 +109,7 @@ _SPECIAL = (DIVISIBLE, DIVISIBLE_TOO, SQUARES)
 _LARGE = (LARGE, LARGE_TOO)
 _VARIANTS = (0, 1, 2, *_SPECIAL, *_LARGE)
 _DIVIDING = re.compile(
-    r"reshape|divi|modulo|multiple|split|partition|rearrange|evenly|power|square|root|equal", re.IGNORECASE
+    r"reshape|divi|modulo|multiple|split|partition|rearrange|\beven(?:ly)?\b|power|square|root|equal", re.IGNORECASE
 )
 _ORDER = re.compile(
     r"no larger|no more|at most|at least|not exceed|exceeds|larger than|smaller than|greater|less|fewer|negative"

@@ -14,6 +14,7 @@ from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec, CallSignature, 
 from shapecheck.evaluate.inputs.trials.trial import BoundCall, TrialOutcome
 from shapecheck.evaluate.probes.recorder import ClaimedShapes
 from shapecheck.evaluate.search.suggest_ties import contracts_with_own, meets_count
+from shapecheck.evaluate.search.unfit_sizes import contracts
 from shapecheck.model import ArrayValue, Assumption, FunctionKey
 from shapecheck.shapes import NamedDim, parse_spec
 from shapecheck.shapes.expressions import names
@@ -27,7 +28,8 @@ class TieExplanations:
 
     A search notes the ties that it has seen to be so: `met` are sizes of arrays that instances hold, with which axes
     are contracted; `related` are as functions that are called say of their arguments; `demanded` are as a check in the
-    code demands of its arguments; `columns` are names of last axes, by which integers code flattens these.
+    code demands of its arguments; `contracted` are with axes in front, as of `...`, over which the code sums, so that
+    these are none of a batch; `columns` are names of last axes, by which integers code flattens these.
     """
 
     def __init__(
@@ -42,11 +44,15 @@ class TieExplanations:
         self.met: set[Tie] = set()
         self.related: set[Tie] = set()
         self.demanded: set[Tie] = set()
+        self.contracted: set[Tie] = set()
         self.columns: dict[str, tuple[str, ...]] = {}
 
     def is_explained(self, tie: Tie, outcome: TrialOutcome) -> bool:
         """Whether something that is written says that the two have one size."""
         signature = self._signature
+        if signature.is_variadic_axis(tie[0]) and tie[1].isdigit() and contracts(outcome):
+            self.contracted.add(tie)
+            return False
         if (
             (contracts_with_own(tie, outcome, signature) and not self._is_called_otherwise(tie, outcome))
             or meets_count(tie, outcome, signature)
@@ -63,6 +69,9 @@ class TieExplanations:
         if outcome.bound_call is None:
             return Assumption("tie", *tie, "invented")
         name, text = tie
+        if tie in self.contracted:
+            named = outcome.bound_call.sizes().names_of(int(text))
+            return Assumption("tie", name, named[0] if named else text, "invented")
         if tie in self.related or tie in self.demanded:
             named = outcome.bound_call.sizes().names_of(int(text)) if text.isdigit() else []
             return Assumption("tie", name, named[0] if named else text, "written")

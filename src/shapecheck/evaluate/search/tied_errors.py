@@ -67,6 +67,10 @@ class TiedErrors:
         if further.tied and further.requires is not None:
             signature = self._call_spec.signature
             is_open = self._accuses and is_left_to_callers(further.requires, further.tied[0], signature)
+            # What a claim of the result has two names for is no size that callers make fit, nor is a batch summed over.
+            explanations = self._sizes.explanations
+            is_open = is_open and not explanations.is_denied_by_results(further.tied[0])
+            is_open = is_open and explanations.contracted.isdisjoint(further.tied[0].trial.substitution.ties)
             if is_open or _counts_sequence(further.requires, further.tied[0]):
                 return further.tied
             if self._accuses and self._runs_without(further.requires, errors[0]):

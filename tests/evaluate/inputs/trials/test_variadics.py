@@ -256,7 +256,7 @@ def angles(x: Float[Array, "*batch 3"]) -> Float[Array, "*batch 3"]:
 def some(x: Float[Array, "... 3"]) -> Float[Array, "... 3"]:
     r = jnp.linalg.norm(x, axis=-1, keepdims=True)
     p = x[..., 2] / r
-    return jnp.stack((r, p, x[..., 0]), axis=-1)  ~SC302
+    return jnp.stack((r, p, x[..., 0]), axis=-1)  ~SC301
 """,
     "no_axes.py": """
 def lengths(x: Float[Array, "*batch 3"]) -> Float[Array, "*batch"]:

@@ -167,6 +167,21 @@ class FunctionParts:
         return {each.id: each.id in off for each in inside if isinstance(each, ast.Name)}
 
     @functools.cached_property
+    def checked_divisors(self) -> Sequence[tuple[str, int, Sequence[str]]]:
+        """What is refused unless it is a multiple: `assert dim % (4 * heads) == 0` as ("dim", 4, ["heads"]).
+
+        Variables, and attributes of `self` by their names.
+        """
+        rests: list[ast.BinOp] = []
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Assert):
+                rests += _rests_of_none(node.test)
+            elif isinstance(node, ast.If) and not node.orelse and isinstance(node.body[-1], ast.Raise):
+                rests += _rests_of_none(ast.UnaryOp(ast.Not(), node.test))
+        found = ((_own_name(each.left), _factors(each.right)) for each in rests)
+        return [(name, *factors) for name, factors in found if name and factors is not None and factors[1]]
+
+    @functools.cached_property
     def repetitions(self) -> frozenset[str]:
         """The variables, and attributes of `self`, by which lists that are written out are multiplied."""
         nodes = list(ast.walk(self.tree))
@@ -284,3 +299,41 @@ def _is_step(node: ast.expr) -> bool:
         case ast.BinOp(left=ast.Name(), op=ast.Add() | ast.Sub(), right=ast.Constant(value=int())):
             return True
     return False
+
+
+def _own_name(node: ast.expr) -> str:
+    """The name of a variable, or of an attribute of `self`; "" of anything else."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _rests_of_none(condition: ast.expr) -> Iterator[ast.BinOp]:
+    """The remainders, `a % b`, that a condition wants to be 0."""
+    if isinstance(condition, ast.BoolOp) and isinstance(condition.op, ast.And):
+        for each in condition.values:
+            yield from _rests_of_none(each)
+    operator: type[ast.cmpop] = ast.Eq
+    if isinstance(condition, ast.UnaryOp) and isinstance(condition.op, ast.Not):
+        condition, operator = condition.operand, ast.NotEq
+        if isinstance(condition, ast.BinOp) and isinstance(condition.op, ast.Mod):
+            yield condition
+        if isinstance(condition, ast.BoolOp) and isinstance(condition.op, ast.Or):
+            for each in condition.values:
+                yield from _rests_of_none(ast.UnaryOp(ast.Not(), each))
+    if not isinstance(condition, ast.Compare) or len(condition.ops) != 1 or not isinstance(condition.ops[0], operator):
+        return
+    sides = (condition.left, condition.comparators[0])
+    if any(isinstance(side, ast.Constant) and side.value == 0 for side in sides):
+        yield from (side for side in sides if isinstance(side, ast.BinOp) and isinstance(side.op, ast.Mod))
+
+
+def _factors(node: ast.expr) -> tuple[int, list[str]] | None:
+    """The number and the names of which an expression is the product; None if it is anything else."""
+    if isinstance(node, ast.Constant) and type(node.value) is int and node.value > 0:
+        return node.value, []
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        left, right = _factors(node.left), _factors(node.right)
+        return (left[0] * right[0], [*left[1], *right[1]]) if left is not None and right is not None else None
+    name = _own_name(node)
+    return (1, [name]) if name else None

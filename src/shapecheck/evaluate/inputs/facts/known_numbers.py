@@ -11,7 +11,7 @@ import inspect
 import re
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from shapecheck.evaluate.inputs.facts.handed_parts import function_parts
@@ -21,6 +21,7 @@ from shapecheck.evaluate.probes.attribute_access import underlying_function, unw
 
 Kind = Literal["integer", "scalar", "number", ""]
 
+_MAKERS = ("__init__", "__post_init__", "__check_init__", "setup", "build")
 _DEPTH = 3  # functions that hand it on to each other
 # Where integers stand among the arguments of well-known functions; -1 for any place.
 _INTEGERS = {
@@ -95,6 +96,18 @@ def exponents(function: Callable[..., object]) -> Mapping[str, bool]:
     """The variables of a function that stand in exponents, `2 ** n`, and whether each is taken off another there."""
     found = function_parts(function)
     return found.exponents if found is not None else {}
+
+
+def checked_divisors(function: Callable[..., object]) -> Iterator[tuple[str, int, Sequence[str]]]:
+    """What a function, or a class as it makes its instances, refuses unless it is a multiple of a number times others.
+
+    `("dim", 4, ["heads"])` of `assert dim % (4 * heads) == 0`.
+    """
+    own = underlying_function(function)
+    makers = [vars(own).get(name) for name in _MAKERS] if isinstance(own, type) else [unwrap(function)]
+    for each in makers:
+        found = function_parts(each) if isinstance(each, types.FunctionType) else None
+        yield from found.checked_divisors if found is not None else ()
 
 
 def repeats_items(function: Callable[..., object], parameter: str) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from shapecheck.evaluate.inputs.facts import name_hints
@@ -42,6 +44,7 @@ _TURNS: Final = ((6, 10, 4), (7, 5, 11))  # few, since what is in the loop runs 
 _ENDS: Final = ((6, 10, 14, 4, 12), (7, 11, 15, 5, 13))  # of slices: an array has more, or the end is none
 _EXPONENTS: Final = {False: ((5, 6, 7), (8, 9, 10)), True: ((2, 1), (3, 2))}  # true of those taken off others
 _ITEMS: Final = ((2, 3), (3, 2))  # of a list that is repeated for each axis of an image
+_LARGEST_DIVISOR: Final = 4096
 _TIMES: Final = 3  # what is divided is so many times the other: twice an integer is often another one
 ODD: Final = 1
 EVEN: Final = 2
@@ -82,6 +85,8 @@ class IntegerChoices:
         self.exponents: dict[str, bool] = {}  # names in exponents, and whether they are taken off others there
         self.items: set[str] = set()  # and of those that count how often a list is repeated
         self.of_settings: set[str] = set()  # and of those that an argument holds which is nothing but settings
+        self.checked: dict[str, list[tuple[int, Sequence[str]]]] = {}  # what a check in the code wants to divide them
+        self._defaults: dict[str, int] = {}  # of what divides them
         self.settled: set[str] = set()  # and of those that arrays beside them follow by default
 
     @property
@@ -103,6 +108,13 @@ class IntegerChoices:
     def avoid(self, others: IntegerChoices) -> None:
         """Choose no size that these have chosen: those inside of the instance whose method is called."""
         self._used.update(others.chosen.values())
+
+    def note_checks(self, checks: Iterable[tuple[str, int, Sequence[str]]], defaults: Mapping[str, object]) -> None:
+        """Note which parameters a check wants to be multiples of a number times others, which have these defaults."""
+        for name, factor, others in checks:
+            if name in defaults and name not in others and defaults.keys() >= {*others}:
+                self.checked.setdefault(name, []).append((factor, others))
+                self._defaults.update((each, size) for each in others if type(size := defaults[each]) is int)
 
     def choose(self, name: str) -> int:
         """A size for the integer `name`: pinned, particular to the name, or distinct from all others."""
@@ -136,11 +148,26 @@ class IntegerChoices:
         elif name in self.chosen:
             size = self.chosen[name]
         else:
-            size = self._made.chosen[name] = self._invent(name)
+            size = self._made.chosen[name] = self._as_checked(name, self._invent(name))
             if self.constructs:
                 self._made.places[name] = ".".join([*self.inside, name])
         self.chosen.setdefault(name, size)
         return size
+
+    def _as_checked(self, name: str, usual: int) -> int:
+        """The usual size, or a multiple of what the code wants to divide it."""
+        divisor = 1
+        for factor, others in self.checked.pop(name, ()):  # once: what divides it may be said to be its multiple
+            divisor = math.lcm(divisor, factor * math.prod(map(self._divisor_size, others)))
+        if usual % divisor == 0 or divisor > _LARGEST_DIVISOR:
+            return usual
+        size = next(size for times in itertools.count(_TIMES, 2) if (size := times * divisor) not in self._used)
+        self._used.add(size)
+        return size
+
+    def _divisor_size(self, name: str) -> int:
+        keeps = self.variant == DEFAULTS_KEPT and name in self._defaults and name not in self.pinned
+        return self._defaults[name] if keeps else self._choose(name)
 
     def _invent(self, name: str) -> int:
         divisor = self._choices.divisor(name)

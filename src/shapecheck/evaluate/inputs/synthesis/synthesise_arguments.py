@@ -11,7 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from shapecheck.evaluate.inputs.facts.body_shapes import NO_SHAPES, BodyShape
-from shapecheck.evaluate.inputs.facts.known_numbers import counts_turns, ends_slices, exponents, repeats_items
+from shapecheck.evaluate.inputs.facts.known_numbers import (
+    checked_divisors,
+    counts_turns,
+    ends_slices,
+    exponents,
+    repeats_items,
+)
 from shapecheck.evaluate.inputs.facts.namesakes import count_the_same
 from shapecheck.evaluate.inputs.facts.random_keys import names_new_keys
 from shapecheck.evaluate.inputs.facts.runtime_annotations import (
@@ -150,6 +156,7 @@ class Synthesis:
             self.note_uses(function, [each.name for each in parameters])
         else:
             self.integers.items |= {each.name for each in parameters if repeats_items(function, each.name)}
+            self.integers.note_checks(checked_divisors(function), {each.name: each.default for each in parameters})
         self._keep_defaults_together(function, parameters, described, given)
         self._tie_integers(function, parameters, {**body, **described}, given, constructing)
         self._tie_described(function, parameters, described, given, constructing)

@@ -115,6 +115,13 @@ class CallSignature:
             for dim in ends
         )
 
+    def is_variadic_axis(self, name: str) -> bool:
+        """Whether a name is that of an axis which a claim leaves open, in front of others: `batch0` of `*batch d`."""
+        every = [parse_spec(array.spec).dims for array in self.arrays if not array.inside]
+        open_dims = [dims[0] for dims in every if len(dims) > 1 and is_variadic(dims[0])]
+        names = (dim.name if isinstance(dim, VariadicDim) else "dim" for dim in open_dims)
+        return any(name.startswith(each) and name[len(each) :].isdigit() for each in names)
+
     def variadics(self) -> tuple[str, ...]:
         """The variadic dims of its arrays, as claims write them: `*batch`, `...`."""
         dims = (dim for array in self.arrays for dim in parse_spec(array.spec).dims if is_variadic(dim))
