@@ -298,8 +298,9 @@ def _verdict(
     """
     bad = [each for each in group if key in each.results and each.results[key].bad is not None]
     good = [each for each in group if key in each.results and each.results[key].good and each not in bad]
-    if good:  # by the first guess, which another that contradicts it does not take back
-        bad = [each for each in bad if not each.evaluation.other_guess]
+    if good:  # by the first guess, which another that contradicts it does not take back; other sizes of its own do
+        guesses = [each.assumptions for each in good]
+        bad = [each for each in bad if not each.evaluation.other_guess or each.assumptions in guesses]
         if all(is_of_stacks(each.assumptions) for each in good):  # the claim speaks of several records, and not of one
             bad = []
     if bad and good and all(weakest(each.assumptions) == "invented" for each in (*bad, *good)):

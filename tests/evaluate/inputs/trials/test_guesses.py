@@ -713,6 +713,13 @@ class Mixed(eqx.Module):
         scores = x @ x.T                    # (n, n)
         return scores @ self.mix
 """,
+    # with as many turns as rows in one more run, other sizes still say that it holds for some alone
+    "turns.py": """
+def orthogonal(x: Float[Array, "m n"], turns: int) -> Float[Array, "m n"]:
+    for _ in range(turns + 1):
+        x = jnp.linalg.qr(x)[1]
+    return x
+""",
 }
 
 
@@ -729,3 +736,8 @@ def test_guesses_hide_no_mistake_and_are_none(folder, name):
 def test_an_axis_goes_by_the_name_that_the_record_has_for_it(folder):
     found = [each for each in folder.report.findings if each.code == "SC201" and "T+1" in each.message]
     assert [each.observed for each in found] == ["(T + 1, E)"]
+
+
+def test_what_fails_for_other_sizes_of_one_guess_is_not_verified(folder):
+    (unreached,) = (each for each in folder.report.unreached if each.path == "turns.py")
+    assert unreached.reason.startswith("it holds for some sizes and fails for others: for m=68, n=76, but not for m=")
