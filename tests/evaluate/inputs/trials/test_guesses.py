@@ -715,7 +715,7 @@ class Mixed(eqx.Module):
 """,
     # with as many turns as rows in one more run, other sizes still say that it holds for some alone
     "turns.py": """
-def orthogonal(x: Float[Array, "m n"], turns: int) -> Float[Array, "m n"]:
+def orthogonal(x: Float[Array, "m n"], turns: int) -> Float[Array, "m n"]: ~unreached
     for _ in range(turns + 1):
         x = jnp.linalg.qr(x)[1]
     return x
