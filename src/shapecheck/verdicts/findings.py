@@ -183,6 +183,8 @@ def _shape_errors(
             failure = evaluation.failure
             if failure is None or failure.frame is None or failure.frame.path not in modules:
                 continue
+            if _is_claimed_by_code(modules[failure.frame.path], evaluation):
+                continue
             tied, is_tie, _ = failure.requires.partition(" = ")
             is_of_constructor = is_tie and tied not in dict(evaluation.sizes)
             of_run = [key for key, false in blamed.items() if any(false.evaluation is each for each in run)]
@@ -202,6 +204,11 @@ def _shape_errors(
             denied = tuple(_denied_before(modules[key[0]], failure.frame, run, verdicts, sure))
             found.setdefault(key, replace(finding, details=(*finding.details, *denied)))
     return list(found.values())
+
+
+def _is_claimed_by_code(module: Module, evaluation: Evaluation) -> bool:
+    """Whether a run ended at a check that is a claim itself, and is judged as one."""
+    return any(ends_at_claim(module, claim, evaluation) for claim in module.claims if claim.notation == "code")
 
 
 def _is_beside(module: Module, key: ClaimKey, false: Contradiction, failure: Failure) -> bool:

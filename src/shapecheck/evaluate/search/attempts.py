@@ -30,6 +30,7 @@ _MOST_GUESSES = 16
 _MOST_ROUNDS = 6  # models and optimizers of one call that ask for their variables
 _GUESSING = 1.5  # seconds
 _AFTERWARDS, _SLOWER = 3.0, 2.0  # seconds, and times as long as what went to its end, for another attempt
+_CHECKED = "what this checks"
 _UNBOUND_AXIS = re.compile(r"unbound axis name:? '?(\w+)")
 
 
@@ -220,6 +221,9 @@ class Attempts:
             if self.recorder.watch.retry():
                 return self._once(trial)
             failure = explain(error, self.recorder)
+            refused = refusal_of(error, self.recorder, self.call_spec.signature.function)
+            if refused is not None and refused.computed:  # by the code's own words it is a shape that does not fit
+                failure = dataclasses.replace(failure, kind="shape", operation=_CHECKED)
             self._message = message_of(error)
             self.recorder.interrupt(error)
             stages, trace = self.recorder.watch.finish(), trace_of(error, self.recorder)
@@ -233,7 +237,7 @@ class Attempts:
                 trace,
                 lacks_package=lacks,
                 takes_long=isinstance(error, TooExpensiveError),
-                refused=refusal_of(error, self.recorder, self.call_spec.signature.function),
+                refused=refused,
             )
         bound_call = bound_call.with_later()
         return TrialOutcome(trial, self.recorder.finish(), bound_call, None, self.recorder.watch.finish())

@@ -533,7 +533,7 @@ def _may_divide(outcome: TrialOutcome) -> bool:
         return False
     if outcome.has_guessed_rank():  # then more may be wrong than a size
         return "divide" in failure.message
-    if failure.kind == "other" or says_division(failure.message):
+    if failure.kind == "other" or outcome.refused is not None or says_division(failure.message):
         return True
     computed = outcome.bound_call.computed if outcome.bound_call is not None else {}
     written = set(re.findall(r"\d+", failure.message))

@@ -62,6 +62,9 @@ class TiedErrors:
             return (*further.tied, *self._further.again(further.tied))
         if not errors or (further.requires is None and self._entry.origin == "seen"):
             return ()
+        if errors[0].refused is not None:  # what a check asks for is written: sizes that meet it are no mistake
+            is_met = further.tied or further.requires is not None or self._errors.equality(errors[0])
+            return () if is_met or any(each.has_invented() for each in errors) else errors
         if self._accuses and are_chosen_together(errors[0], self._call_spec.signature):
             return ()
         if further.tied and further.requires is not None:

@@ -11,7 +11,7 @@ import contextlib
 import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Final, TypeAlias
 
@@ -45,19 +45,32 @@ _DEEPEST = 20
 
 @dataclass(frozen=True)
 class ComparedSizes:
-    """What sizes an expression comes to; they are `given` if nothing but arguments and integers decides them."""
+    """What sizes an expression comes to; they are `given` if nothing but arguments and integers decides them.
+
+    Those `of_arrays` alone are no integers that callers give apart; a number that is written is neither.
+    """
 
     value: Sizes
     given: bool
+    of_arrays: bool = False
 
 
 class FrameSizes:
     """Reads expressions over sizes in a frame, whose function's tree is `function`.
 
-    `arguments` are the objects that the checked function was called with; None where nobody knows them.
+    `arguments` are the objects that the checked function was called with; None where nobody knows them. The frame
+    `is_of_entry` if it is that of this function.
     """
 
-    def __init__(self, frame: FrameType, function: ast.AST | None, arguments: Sequence[object] | None) -> None:
+    def __init__(
+        self,
+        frame: FrameType,
+        function: ast.AST | None,
+        arguments: Sequence[object] | None,
+        *,
+        is_of_entry: bool = False,
+    ) -> None:
+        self.is_of_entry = is_of_entry
         self._frame, self._function, self._arguments = frame, function, arguments
 
     def find(self, node: ast.expr, depth: int = 0) -> ComparedSizes | None:
@@ -66,12 +79,12 @@ class FrameSizes:
             return None
         match node:
             case ast.Constant(value=value):
-                return ComparedSizes(value, given=True) if type(value) is int else None
+                return ComparedSizes(value, given=True, of_arrays=True) if type(value) is int else None
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
                 return self._find_list(parts, depth)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 inner = self.find(operand, depth + 1)
-                return _if_small(-inner.value, inner.given) if inner and isinstance(inner.value, int) else None
+                return _if_small(-inner.value, inner) if inner and isinstance(inner.value, int) else None
             case ast.BinOp(left=left, op=op, right=right):
                 return _compute(type(op), self.find(left, depth + 1), self.find(right, depth + 1))
             case ast.Call(func=func, args=[argument], keywords=[]):
@@ -85,14 +98,15 @@ class FrameSizes:
 
     def _find_list(self, parts: Sequence[ast.expr], depth: int) -> ComparedSizes | None:
         found: tuple[int, ...] = ()
-        given = True
+        given = of_arrays = True
         for part in parts:
             inner = self.find(part.value if isinstance(part, ast.Starred) else part, depth + 1)
             if inner is None or isinstance(inner.value, int) is isinstance(part, ast.Starred):
                 return None
             found += (inner.value,) if isinstance(inner.value, int) else inner.value
             given &= inner.given
-        return ComparedSizes(found, given)
+            of_arrays &= inner.of_arrays
+        return ComparedSizes(found, given, of_arrays)
 
     def _find_call(self, function: ast.expr, argument: ast.expr, depth: int) -> ComparedSizes | None:
         """`len(x)`, `math.prod(x.shape)`, `tuple(x.shape)`, `jnp.shape(x)`: by the name of what is called."""
@@ -108,9 +122,9 @@ class FrameSizes:
         if name in ("tuple", "list") or (name == "shape" and of_array is not None):
             return inner
         if name in ("len", "ndim"):
-            return ComparedSizes(len(inner.value), inner.given)
+            return replace(inner, value=len(inner.value))
         count = _OF_SEVERAL.get("prod" if name == "size" else name)
-        return _if_small(count(inner.value), inner.given) if count is not None and inner.value else None
+        return _if_small(count(inner.value), inner) if count is not None and inner.value else None
 
     def _place(self, index: ast.expr, depth: int) -> int | slice | None:
         if not isinstance(index, ast.Slice):
@@ -134,7 +148,7 @@ class FrameSizes:
             return None  # symbols, of which nobody needs to guess what they are
         sizes = tuple(size for size in shape if isinstance(size, int))
         value: Sizes = sizes if name == "shape" else len(sizes) if name == "ndim" else math.prod(sizes)
-        return ComparedSizes(value, self._is_given(node, array))
+        return ComparedSizes(value, self._is_given(node, array), of_arrays=True)
 
     def _of_object(self, node: ast.expr, depth: int) -> ComparedSizes | None:
         """The integer, or the shape, that a variable or an attribute is."""
@@ -152,7 +166,11 @@ class FrameSizes:
         if not assigned or isinstance(node, ast.Attribute):
             return ComparedSizes(value, given=not assigned and self._function is not None)
         sources = [self.find(each, depth + 1) for each in assigned] if len(assigned) == 1 else []
-        return ComparedSizes(value, given=any(each is not None and each.given for each in sources))
+        return ComparedSizes(
+            value,
+            given=any(each is not None and each.given for each in sources),
+            of_arrays=any(each is not None and each.of_arrays for each in sources),
+        )
 
     def _object(self, node: ast.expr) -> object:
         """What a variable, or an attribute of one, is in the frame, or an item of a list."""
@@ -239,7 +257,7 @@ def _part(sizes: ComparedSizes | None, place: int | slice | None) -> ComparedSiz
     if sizes is None or place is None or isinstance(sizes.value, int):
         return None
     try:
-        return ComparedSizes(sizes.value[place], sizes.given)
+        return replace(sizes, value=sizes.value[place])
     except IndexError:
         return None
 
@@ -247,14 +265,14 @@ def _part(sizes: ComparedSizes | None, place: int | slice | None) -> ComparedSiz
 def _compute(op: type[ast.operator], left: ComparedSizes | None, right: ComparedSizes | None) -> ComparedSizes | None:
     if left is None or right is None:
         return None
-    given = left.given and right.given
+    both = replace(left, given=left.given and right.given, of_arrays=left.of_arrays and right.of_arrays)
     match left.value, right.value:
         case (tuple() as one, tuple() as other) if op is ast.Add:
-            return ComparedSizes(one + other, given)
+            return replace(both, value=one + other)
         case (int() as one, int() as other) if op in _ARITHMETIC and (other or op not in (ast.FloorDiv, ast.Mod)):
-            return _if_small(_ARITHMETIC[op](one, other), given)
+            return _if_small(_ARITHMETIC[op](one, other), both)
     return None
 
 
-def _if_small(number: int, given: bool) -> ComparedSizes | None:
-    return ComparedSizes(number, given) if abs(number) < _LARGEST else None
+def _if_small(number: int, like: ComparedSizes) -> ComparedSizes | None:
+    return replace(like, value=number) if abs(number) < _LARGEST else None

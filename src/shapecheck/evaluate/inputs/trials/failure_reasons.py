@@ -128,17 +128,23 @@ def explain(error: BaseException, recorder: Recorder) -> Failure:
 def refusal_of(
     error: BaseException, recorder: Recorder, function: Callable[..., object] | None
 ) -> RefusedComparison | None:
-    """The comparison of sizes for which the user's own code raised an error, if that is why.
+    """The comparison of sizes for which the user's own code raised an error, or chex for it, if that is why.
 
     `function` is the one that is evaluated: a comparison may be one of its arguments.
     """
     frames = frames_of(error)
-    is_users = bool(frames) and frames[-1][0].f_code.co_filename in recorder.paths
+    users = [each for each in frames if each[0].f_code.co_filename in recorder.paths]
+    by_chex = bool(users) and isinstance(error, AssertionError) and _is_of_chex(frames[-1][0])
+    is_users = by_chex or (bool(users) and users[-1] == frames[-1])
     if not is_users or _kind(error, frames, recorder.paths) != "other":
         return None
     code = getattr(underlying_function(function), "__code__", None)
     entry = next((frame for frame, _ in frames if frame.f_code is code), None)
-    return read_refusal(*frames[-1], entry)
+    return read_refusal(*users[-1], entry, by_chex=by_chex)
+
+
+def _is_of_chex(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] == "chex"
 
 
 def trace_of(error: BaseException, recorder: Recorder) -> Trace:

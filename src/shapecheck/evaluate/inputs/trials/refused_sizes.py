@@ -11,7 +11,7 @@ import itertools
 import linecache
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import FrameType
 from typing import Any, Final
@@ -36,6 +36,14 @@ _HOLDS: Final[dict[str, Callable[[Any, Any], bool]]] = {
     "!=": operator.ne,
 }
 _KEPT = 64  # files
+# The assertions of chex, and what of arrays they compare: those of a list with a second argument, or with each other.
+_ASSERTIONS: Final[dict[str, str]] = {
+    "assert_shape": "shape",
+    "assert_rank": "ndim",
+    "assert_equal_shape": "shape",
+    "assert_equal_rank": "ndim",
+    "assert_trees_all_equal_shapes": "shape",
+}
 
 
 @dataclass(frozen=True)
@@ -44,7 +52,7 @@ class RefusedComparison:
 
     Each side is a number, or the sizes of a shape. `where` has those of its sides that are no numbers, with theirs:
     "n = 76". With `given` sides, it is the arguments of the checked function that do not go together, and nothing that
-    was computed of them.
+    was computed of them; with `computed` ones it is what that function made of them, held against shapes of arrays.
     """
 
     condition: str
@@ -54,6 +62,7 @@ class RefusedComparison:
     holds: bool
     where: str
     given: bool = False
+    computed: bool = False
 
     def behind(self, message: str) -> str:
         """What to add to what was raised: ` (n > 16, where n = 76)`; ` (where n = 76)` where that cites it."""
@@ -77,8 +86,10 @@ class RefusedComparison:
         )
 
 
-def read_refusal(frame: FrameType, line: int, entry: FrameType | None = None) -> RefusedComparison | None:
-    """The comparison for which the code at a line of a frame raises, if there is one of sizes.
+def read_refusal(
+    frame: FrameType, line: int, entry: FrameType | None = None, *, by_chex: bool = False
+) -> RefusedComparison | None:
+    """The comparison for which the code at a line of a frame raises, or an assertion of chex there, if it is of sizes.
 
     Of several it is one of sizes that should be equal. `entry` is the frame of the checked function.
     """
@@ -89,8 +100,9 @@ def read_refusal(frame: FrameType, line: int, entry: FrameType | None = None) ->
         other = entry.f_code.co_filename
         of_entry = checks if other == file else _checks_in(tuple(linecache.getlines(other)))
         arguments = given_objects(entry, of_entry.function_of(entry))
-    sizes = FrameSizes(frame, checks.function_of(frame), arguments)
-    found = [_read_comparison(sizes, each, holds) for test, holds in checks.conditions(line) for each in _links(test)]
+    sizes = FrameSizes(frame, checks.function_of(frame), arguments, is_of_entry=frame is entry)
+    conditions = ((test, False) for test in checks.asserted(line)) if by_chex else checks.conditions(line)
+    found = [_read_comparison(sizes, each, holds) for test, holds in conditions for each in _links(test)]
     refused = [each for each in found if each is not None]
     return next((each for each in refused if each.unequal()), next(iter(refused), None))
 
@@ -110,7 +122,26 @@ def _read_comparison(sizes: FrameSizes, test: ast.Compare, holds: bool) -> Refus
     named = {ast.unparse(side): each.value for side, each in zip(sides, (left, right), strict=True)}
     where = ", ".join(f"{text} = {each}" for text, each in named.items() if text != str(each))
     given = left.given and right.given
-    return RefusedComparison(ast.unparse(test), left.value, sign, right.value, holds, where, given) if where else None
+    is_of_ranks = all(isinstance(side, ast.Constant) or _is_rank(side) for side in sides)
+    computed = not given and left.of_arrays and right.of_arrays and (is_of_ranks or not _has_number(*sides))
+    if not where:
+        return None
+    found = RefusedComparison(ast.unparse(test), left.value, sign, right.value, holds, where, given)
+    return replace(found, computed=computed and sizes.is_of_entry and bool(found.unequal()))
+
+
+def _is_rank(side: ast.expr) -> bool:
+    """Whether an expression is the number of axes of an array: `x.ndim`, `len(x.shape)`, `jnp.ndim(x)`."""
+    if isinstance(side, ast.Call) and len(side.args) == 1:
+        name = _called(side)
+        return name == "ndim" or (name == "len" and ast.unparse(side.args[0]).endswith(".shape"))
+    return isinstance(side, ast.Attribute) and side.attr == "ndim"
+
+
+def _has_number(*sides: ast.expr) -> bool:
+    """Whether a size is written as a number, alone or in a shape."""
+    parts = (part for side in sides for part in (side.elts if isinstance(side, ast.Tuple | ast.List) else (side,)))
+    return any(isinstance(part, ast.Constant) for part in parts)
 
 
 @dataclass(frozen=True)
@@ -118,6 +149,7 @@ class _Checks:
     """What a file has that may raise for sizes, and its functions: looked for once, and not in each attempt."""
 
     statements: tuple[ast.Assert | ast.If, ...] = ()
+    assertions: tuple[ast.Call, ...] = ()
     functions: tuple[ast.FunctionDef | ast.AsyncFunctionDef, ...] = ()
 
     def conditions(self, line: int) -> Iterator[tuple[ast.expr, bool]]:
@@ -132,6 +164,21 @@ class _Checks:
             for body, holds in ((node.body, True), (node.orelse, False)):
                 if any(isinstance(each, ast.Raise) and _is_on(each, line) for each in body):
                     yield from _parts(node.test, holds=holds)
+
+    def asserted(self, line: int) -> Iterator[ast.Compare]:
+        """What an assertion of chex on a line compares, as one would write it: `x.shape == (n, d)`."""
+        for call in self.assertions:
+            arrays, others = call.args[:1], call.args[1:]
+            if not call.lineno <= line <= (call.end_lineno or line) or not arrays:
+                continue
+            if isinstance(arrays[0], (ast.List, ast.Tuple)):
+                arrays = arrays[0].elts
+            elif "tree" in _called(call):
+                arrays, others = call.args, []
+            attribute = _ASSERTIONS[_called(call)]
+            sides: list[ast.expr] = [ast.Attribute(each, attribute, ast.Load()) for each in arrays]
+            wanted = others[:1] or sides[:1]
+            yield from (ast.Compare(each, [ast.Eq()], [wanted[0]]) for each in sides if each is not wanted[0])
 
     def function_of(self, frame: FrameType) -> ast.AST | None:
         """The function whose code a frame runs."""
@@ -149,10 +196,15 @@ def _checks_in(lines: Sequence[str]) -> _Checks:
         nodes = list(ast.walk(parse_python("".join(lines))))
     except (SyntaxError, ValueError, RecursionError):
         return _Checks()
-    statements = tuple(node for node in nodes if isinstance(node, (ast.Assert, ast.If)))
     return _Checks(
-        statements, tuple(node for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
+        tuple(node for node in nodes if isinstance(node, (ast.Assert, ast.If))),
+        tuple(node for node in nodes if isinstance(node, ast.Call) and _called(node) in _ASSERTIONS),
+        tuple(node for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))),
     )
+
+
+def _called(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
 def _parts(test: ast.expr, *, holds: bool) -> Iterator[tuple[ast.expr, bool]]:
