@@ -57,6 +57,29 @@ def inner(x: Float[Array, "n k"]):
 def outer(x: Float[Array, "n k"]) -> Float[Array, "n k"]:
     return inner(x)
 """
+SWITCHED = """\
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+class Scale(eqx.Module):
+    weight: Float[Array, "d"]
+    centred: bool = False
+
+    def __call__(self, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
+        if self.centred:
+            x = x - x.mean(1)
+        return self.weight * x
+
+
+def norm(x: Float[Array, "n d"], mask: Float[Array, "n"] | None = None, order: str = "l2") -> Float[Array, "n d"]:
+    if mask is not None:
+        x = x * mask
+    if order == "l1":
+        return x / jnp.abs(x).sum(1)
+    return x
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -128,6 +151,18 @@ def test_what_another_mismatch_hides_is_reproduced_all_the_same(tmp_path: Path) 
     assert "SC203 annotation says" in run_alone(test).stdout
     Path("hidden.py").write_text(HIDDEN.replace('-> Float[Array, "n k"]', '-> Float[Array, "k n"]'))
     assert run_alone(test).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "call"),
+    [(12, "centred=True"), (18, "norm(x, mask"), (20, "order='l1'")],
+)
+def test_what_a_switch_guards_is_called_with_it_set(line: int, call: str, tmp_path: Path) -> None:
+    Path("switched.py").write_text(SWITCHED)
+    assert main(["reproduce", f"switched.py:{line}", "--output", "test_it.py"]) == 0
+    test = tmp_path / "test_it.py"
+    assert call in test.read_text()
+    assert "shapes for broadcasting" in run_alone(str(test)).stdout
 
 
 def test_a_line_belongs_to_the_outermost_function() -> None:

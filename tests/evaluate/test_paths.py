@@ -242,6 +242,40 @@ def asks(x: Float[Array, "n d"], bias=None, biased: bool = False) -> Array:
         x = x + bias
     return x
 """,
+    # also where the sizes of a layer have to be found first
+    "of_layers.py": """
+class Causal(eqx.Module):
+    linear: eqx.nn.Linear
+    causal: bool
+
+    def __init__(self, dim: int, causal: bool = False, *, key):
+        self.linear = eqx.nn.Linear(dim, dim, key=key)
+        self.causal = causal
+
+    def __call__(self, x: Float[Array, "n d"]):
+        y = jax.vmap(self.linear)(x)
+        if self.causal:
+            y = y * jnp.tril(jnp.ones((x.shape[1], x.shape[1])))  ~SC305
+        return y
+
+class Masked(eqx.Module):
+    linear: eqx.nn.Linear
+
+    def __init__(self, dim: int, *, key):
+        self.linear = eqx.nn.Linear(dim, dim, key=key)
+
+    def __call__(self, x: Float[Array, "n d"], mask: Optional[Float[Array, "n n"]] = None):  ~unreached
+        y = jax.vmap(self.linear)(x)
+        if mask is not None:
+            y = y @ mask  ~SC305
+        return y
+
+    def right(self, x: Float[Array, "n d"], mask: Optional[Float[Array, "n n"]] = None):
+        y = jax.vmap(self.linear)(x)
+        if mask is not None:
+            y = mask @ y
+        return y
+""",
     # nobody knows which values lead there
     "unknown.py": """
 def f(x: Float[Array, "a b"], n: float) -> Float[Array, "a b"]:  ~unreached

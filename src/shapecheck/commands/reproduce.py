@@ -6,8 +6,8 @@ import ast
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from shapecheck.commands.reproduction_file import Reproduction, ReproductionOutcome, ReproductionRunner, render
@@ -17,6 +17,7 @@ from shapecheck.worker.messages.target_messages import WriteCall, WrittenCall
 
 _RAISED = ("SC301", "SC305")  # what JAX itself raises
 _CLAIMED = ("SC2",)
+_SWITCH = re.compile(r"with ((?:self\.)?[A-Za-z_]\w*) = (True|False|given|'[^']*')")
 _CALLER = re.compile(r"called from ([\w.<>]+) \((.+):\d+\)")
 _SMALL = (1, 2, 3)
 _FIRST = (2, 3, 5, 7, 11, 13)
@@ -24,13 +25,17 @@ _FIRST = (2, 3, 5, 7, 11, 13)
 
 @dataclass(frozen=True, kw_only=True)
 class ReportedFinding:
-    """A finding as a report has it, and the functions that it was seen in a call of: `path:qualified.name`."""
+    """A finding as a report has it, and the functions that it was seen in a call of: `path:qualified.name`.
+
+    `switches` are the arguments that it needs to be set, as Python writes them.
+    """
 
     code: str
     path: str
     line: int
     message: str
     callers: tuple[str, ...] = ()
+    switches: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def place(self) -> str:
@@ -62,6 +67,7 @@ def check_file(path: Path, config: Config) -> CheckedFile:
             line=each.span.line,
             message=each.message,
             callers=tuple(f"{m[2]}:{m[1]}" for line in each.details for m in _CALLER.finditer(line)),
+            switches=_switches(each.details),
         )
         for each in found.findings
         if is_reproducible(each.code)
@@ -74,12 +80,23 @@ def is_reproducible(code: str) -> bool:
     return code in _RAISED or code.startswith(_CLAIMED)
 
 
+def _switches(details: Iterable[str]) -> dict[str, str]:
+    """The arguments that the details of a finding say were set: `with causal = True`."""
+    return {m[1]: m[2] for m in map(_SWITCH.fullmatch, details) if m is not None}
+
+
 def findings_in_report(file: Path) -> tuple[ReportedFinding, ...]:
     """The findings of a report that `--output-format json` wrote. Raises ConfigError for anything else."""
     try:
         listed = json.loads(file.read_text(encoding="utf-8"))["findings"]
         found = [
-            ReportedFinding(code=each["code"], path=each["path"], line=int(each["line"]), message=each["message"])
+            ReportedFinding(
+                code=each["code"],
+                path=each["path"],
+                line=int(each["line"]),
+                message=each["message"],
+                switches=_switches(map(str, each.get("details", ()))),
+            )
             for each in listed
         ]
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -103,6 +120,7 @@ class _CallAttempt:
             seconds=self.config.timeout,
             sizes=sizes,
             untied=self.finding.code in _RAISED,
+            switches=self.finding.switches,
         )
         return self.opened.worker.ask(request, self.config.timeout)
 

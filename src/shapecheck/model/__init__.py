@@ -86,6 +86,7 @@ _FILES = {
         "Observation",
         "OtherValue",
         "NUMBERS",
+        "OWN_CHECK",
         "PRINTING",
         "SHORT_DTYPES",
         "Stage",

@@ -154,6 +154,9 @@ class Failure:
     may_be_made_up: bool = False  # a shape error that may lie with made-up arguments, and is held against nobody
 
 
+OWN_CHECK = "what this checks"
+"""The operation of a failure that is a check of the user's own, of what the code computed."""
+
 PRINTING = "print"
 """The origin of what is evaluated for what it prints alone, with arguments that are a guess."""
 

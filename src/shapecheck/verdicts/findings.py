@@ -8,6 +8,7 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping, 
 from dataclasses import dataclass, replace
 
 from shapecheck.model import (
+    OWN_CHECK,
     PRINTING,
     AssumedClaim,
     Claim,
@@ -183,7 +184,7 @@ def _shape_errors(
             failure = evaluation.failure
             if failure is None or failure.frame is None or failure.frame.path not in modules:
                 continue
-            if _is_claimed_by_code(modules[failure.frame.path], evaluation):
+            if failure.operation == OWN_CHECK and _is_claim(modules[failure.frame.path], evaluation):
                 continue
             tied, is_tie, _ = failure.requires.partition(" = ")
             is_of_constructor = is_tie and tied not in dict(evaluation.sizes)
@@ -206,7 +207,7 @@ def _shape_errors(
     return list(found.values())
 
 
-def _is_claimed_by_code(module: Module, evaluation: Evaluation) -> bool:
+def _is_claim(module: Module, evaluation: Evaluation) -> bool:
     """Whether a run ended at a check that is a claim itself, and is judged as one."""
     return any(ends_at_claim(module, claim, evaluation) for claim in module.claims if claim.notation == "code")
 

@@ -25,12 +25,12 @@ from shapecheck.evaluate.probes.stand_ins import AbsentPackageError, named_stand
 from shapecheck.evaluate.probes.user_caches import forget
 from shapecheck.evaluate.search.long_loops import LongLoopError, LongLoops
 from shapecheck.evaluate.search.unfit_sizes import RESHAPE, opposite_sizes
+from shapecheck.model import OWN_CHECK
 
 _MOST_GUESSES = 16
 _MOST_ROUNDS = 6  # models and optimizers of one call that ask for their variables
 _GUESSING = 1.5  # seconds
 _AFTERWARDS, _SLOWER = 3.0, 2.0  # seconds, and times as long as what went to its end, for another attempt
-_CHECKED = "what this checks"
 _UNBOUND_AXIS = re.compile(r"unbound axis name:? '?(\w+)")
 
 
@@ -223,7 +223,7 @@ class Attempts:
             failure = explain(error, self.recorder)
             refused = refusal_of(error, self.recorder, self.call_spec.signature.function)
             if refused is not None and refused.computed:  # by the code's own words it is a shape that does not fit
-                failure = dataclasses.replace(failure, kind="shape", operation=_CHECKED)
+                failure = dataclasses.replace(failure, kind="shape", operation=OWN_CHECK)
             self._message = message_of(error)
             self.recorder.interrupt(error)
             stages, trace = self.recorder.watch.finish(), trace_of(error, self.recorder)

@@ -50,7 +50,7 @@ from shapecheck.model import (
 from shapecheck.worker.messages.plans import EntryPlan, ModulePlan
 
 _SECONDS = 4.0  # for all other paths of one function
-_MOST_ATTEMPTS = 40  # for one of them
+_MOST_ATTEMPTS = 120  # for one of them
 _MOST = 8  # values of switches that are tried
 _MOST_TOGETHER = 2
 # Of `if features % heads == 0:`, and of `if seq > 512:`, where the usual sizes take the other branch.

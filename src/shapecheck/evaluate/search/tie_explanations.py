@@ -65,7 +65,18 @@ class TieExplanations:
         return self.explain(tie, outcome).provenance != "invented"
 
     def explain(self, tie: Tie, outcome: TrialOutcome) -> Assumption:
-        """The assumption that a tie of a run is, with what explains it."""
+        """The assumption that a tie of a run is, with what explains it.
+
+        If nothing does, and another name that a claim tells apart has the same number, it is that one.
+        """
+        found, (name, text) = self._explain(tie, outcome), tie
+        if found.provenance == "invented" and text.isdigit() and outcome.ok:
+            equal = (each for each, other in outcome.trial.substitution.ties if other == text)
+            apart = next((each for each in equal if self._signature.distinguishes(name, each)), found.value)
+            return dataclasses.replace(found, value=apart)
+        return found
+
+    def _explain(self, tie: Tie, outcome: TrialOutcome) -> Assumption:
         if outcome.bound_call is None:
             return Assumption("tie", *tie, "invented")
         name, text = tie

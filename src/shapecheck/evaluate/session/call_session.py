@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from shapecheck.evaluate.inputs.project.user_examples import ExampleError
 from shapecheck.evaluate.inputs.synthesis.call_builder import CallBuilder
 from shapecheck.evaluate.inputs.synthesis.call_source import CallSource, UnwritableError
 from shapecheck.evaluate.inputs.synthesis.construct_models import Models
 from shapecheck.evaluate.inputs.synthesis.made_integers import CONSTRUCTIONS
+from shapecheck.evaluate.inputs.synthesis.synthesise_arguments import SUPPLIED
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trials.abstract_call import LazyCall
 from shapecheck.evaluate.inputs.trials.size_assignment import InventedSizes
 from shapecheck.evaluate.inputs.trials.trial import CallSpec, Trial
 from shapecheck.evaluate.probes.recorder import Recorder
+from shapecheck.evaluate.search.branches import SwitchValue
 from shapecheck.evaluate.session.target_calls import call_spec
 from shapecheck.evaluate.session.target_context import USER_ERRORS, TargetContext, target
 from shapecheck.worker.messages.plans import ConfiguredExample
@@ -26,17 +31,26 @@ class CallSession:
     def __init__(self, context: TargetContext) -> None:
         self._context = context
 
-    def write(self, *, given: ConfiguredExample, seconds: float, sizes: Mapping[str, int], untied: bool) -> WrittenCall:
+    def write(
+        self,
+        *,
+        given: ConfiguredExample,
+        seconds: float,
+        sizes: Mapping[str, int],
+        untied: bool,
+        switches: Mapping[str, str],
+    ) -> WrittenCall:
         """The call of what `given` names, as lines of Python; or why there is none.
 
         Its axes have the `sizes` given by name, and others all different ones; `untied` also where the code does not
-        run so.
+        run so. The `switches` are set, as a finding has them.
         """
         made, recorder = InventedSizes(), self._context.recorder
         builder = _CallNotes(recorder, self._context.models(made, sizes=sizes, constructions=CONSTRUCTIONS))
         try:
             called, owner = target(given.call, self._context.importer)
-            chosen = call_spec(builder, called, replace(given, fill=True), owner)
+            chosen = _with_switches(builder, called, owner, switches) if switches else None
+            chosen = chosen or call_spec(builder, called, replace(given, fill=True), owner)
             trial = self._trial(chosen, given.call, seconds, untied=untied)
             bound_call = chosen.prepare(trial)
             with recorder.pause():
@@ -76,6 +90,33 @@ class CallSession:
             else:
                 return trial
         raise problem or CannotSynthesiseError("no arguments can be made")
+
+
+def _with_switches(builder: CallBuilder, called: object, owner: object, switches: Mapping[str, str]) -> CallSpec | None:
+    """The call of a function or a method with switches set; None of anything else."""
+    settings = [SwitchValue(name, _switch_value(text)) for name, text in switches.items()]
+    init = {name: value for each in settings for name, value in each.init.items()}
+    arguments = {name: value for each in settings for name, value in each.call_arguments.items()}
+    if isinstance(called, type):
+        function = getattr(called, "__call__", None)  # noqa: B004 - the method that an instance is called by
+        return builder.method(called, function, init, arguments) if inspect.isfunction(function) else None
+    if not inspect.isfunction(called):
+        return None
+    return (
+        builder.method(owner, called, init, arguments)
+        if isinstance(owner, type)
+        else builder.function(called, arguments)
+    )
+
+
+def _switch_value(text: str) -> object:
+    """What a switch was set to, as a finding has it. Raises ExampleError for what cannot be written alone."""
+    if text == "given":
+        return SUPPLIED
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        raise ExampleError(f"{text} cannot be given in a call that stands alone") from None
 
 
 class _CallNotes(CallBuilder):

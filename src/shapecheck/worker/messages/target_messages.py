@@ -163,9 +163,14 @@ class SampleInputs(RequestFor[SampleResult]):
 
 @dataclass(frozen=True, kw_only=True)
 class WriteCall(RequestFor[WrittenCall]):
-    """Write the call of what `given` names as Python, its axes of these `sizes`; `untied` even if it does not run."""
+    """Write the call of what `given` names as Python, its axes of these `sizes`; `untied` even if it does not run.
+
+    `switches` are arguments that are set otherwise than usual, by name (`causal` of the call, `self.causal` of the
+    constructor): each as Python writes it, or "given" for one that is left out else.
+    """
 
     given: ConfiguredExample
     seconds: float
     sizes: Mapping[str, int]
     untied: bool
+    switches: Mapping[str, str]
