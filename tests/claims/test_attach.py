@@ -405,7 +405,7 @@ HEADERS = {
         def k(x, y):  # (b, t)
             pass
         """,
-        ["[b t]: return", "[b t]: param x", "[t]: return", "[b t]: return | param x", "[b t]: return"],
+        ["[b t]: return", "[b t]: param x", "[t]: return", "[b t]: param x | return", "[b t]: return"],
     ),
     "several comments behind one header": (
         """
@@ -447,7 +447,7 @@ HEADERS = {
             # (b, s)
             y = g(x)
         """,
-        ["[b t]: return | param x", "[b s]: value g(x)"],
+        ["[b t]: param x | return", "[b s]: value g(x)"],
     ),
     "an argument in the header of a loop": (
         """

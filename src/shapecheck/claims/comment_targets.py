@@ -281,7 +281,7 @@ class CommentTargets:
     def _behind_header(self, placed: PlacedStatement, node: Function, comment: Comment) -> CommentTarget:
         """Behind the header of a function: what it returns, or the parameter on whose line the header ends.
 
-        It is that parameter where those above have comments of their own.
+        It is that parameter first where those above have comments of their own, or it is the only one.
         """
         scope = self.tables.scope_of[node.lineno, node.col_offset]
         site = SiteKey(kind="return", scope=scope)
@@ -298,7 +298,7 @@ class CommentTargets:
         parameter = CommentTarget(scope=scope, name=beside[-1].arg, places=(place,), statement=placed)
         if not alone:
             return _join_readings([parameter, returned] if node in self._with_parameters else [returned, parameter])
-        return replace(_join_readings([returned, parameter]) if len(beside) == 1 else returned, unsure=True)
+        return replace(_join_readings([parameter, returned]) if len(beside) == 1 else returned, unsure=True)
 
     def signature(self, placed: PlacedStatement) -> tuple[CommentTarget, ...]:
         """What a function takes, in order, and what it returns; nothing for other statements."""

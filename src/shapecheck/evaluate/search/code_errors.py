@@ -115,7 +115,7 @@ class CodeErrors:
             return None
         if self._fits_with_number(failed[0]) or self._fits_as_axis(failed[0]) or self._goes_on_with_several(failed[0]):
             return None
-        if self._fits_for_one_width(failed[0]):
+        if self._fits_for_one_width(failed[0]) or self._fits_with_other_axes(failed):
             return None
         return failed[0] if not failed[0].has_guessed_rank() or self.is_of_no_guess(failed[0]) else None
 
@@ -168,6 +168,23 @@ class CodeErrors:
         is_counted = self._has_named_variadics() or (in_front and {0, 1, 2} <= {o.trial.rank for o in failed})
         places = {(o.trial.rank if is_counted else 0, o.place) for o in failed}
         return len(places) == len({rank for rank, _ in places})
+
+    def _fits_with_other_axes(self, failed: Sequence[TrialOutcome]) -> bool:
+        """Whether the code runs with another number of axes for `...` once two sizes are equal, as a square's are.
+
+        What fails with one axis as with none may then be for `(n, n, d)`, if nobody has counted them.
+        """
+        first = failed[0]
+        if self._has_named_variadics() or not self._call_spec.signature.variadics():
+            return False
+        trials = [
+            dataclasses.replace(first.trial, rank=rank) for rank in self._call_spec.ranks if rank > first.trial.rank
+        ]
+        others = [other for each in trials if (other := self._attempts.run_if_possible(each)) is not None]
+        unlike = (o for o in others if not o.ok and not _is_same_error(o, first) and o.has_free_names())
+        tied = (run for each in unlike for run in self._sizes.under_any_tie(SearchResult(failed=(each,))).tied)
+        ties = [{*run.trial.substitution.ties} - {*first.trial.substitution.ties} for run in tied]
+        return any(o.ok for o in others) or any(each and all({*tie} <= {*UNNAMED} for tie in each) for each in ties)
 
     def _has_named_variadics(self) -> bool:
         variadics = self._call_spec.signature.variadics()

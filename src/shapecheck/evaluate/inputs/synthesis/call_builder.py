@@ -418,7 +418,7 @@ class CallBuilder:
             | frozenset(free_names(filter(says_nothing, specs)))
             | (frozenset(free_names(lasts)) - written_names),
             constructions=_WAYS if instance is None else self.models.constructions,
-            ranks=ranks_of(specs),
+            ranks=ranks_of([*specs, *(each.spec for each in elsewhere)]),
             defaults=defaults,
             varies=True,
             takes_values=True,
