@@ -19,6 +19,7 @@ from shapecheck.claims.literal_tuples import (
     is_row,
     lists_numbers,
     repeats_values,
+    starred_readings,
 )
 from shapecheck.claims.other_places import OtherPlaces
 from shapecheck.model import Claim, Selector
@@ -131,6 +132,7 @@ class DraftedClaims:
         readings = [*shape.readings]
         if begins_longer_shape(shape.spec, target.code):
             readings.append(Spec((*shape.spec.dims, AnyDims())))  # "Broadcast to [b, t]" above `(b, t, *x.shape)`
+        readings += starred_readings(shape.spec, target.code)
         names = tuple(dict.fromkeys(name for spec in (shape.spec, *readings) for name in spec.names()))
         later = self.other_places.when_bound(target.statement, target.name, names)
         places = dict.fromkeys((*target.places, *later))

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from shapecheck.claims.axis_words import words
-from shapecheck.shapes import Spec, parse_comment_dims
+from shapecheck.shapes import AnyDims, Spec, parse_comment_dims
 from shapecheck.syntax.scopes import dotted_name, last_name
 
 # Functions whose tuple argument is a shape, so that repeating it is repeating a shape.
@@ -79,6 +79,22 @@ def begins_longer_shape(spec: Spec, code: ast.AST) -> bool:
             if leading == spec:
                 return True
     return False
+
+
+def starred_readings(spec: Spec, code: ast.AST) -> Iterator[Spec]:
+    """What dims beside a shape that is taken apart say of it, where a starred name takes several of its axes.
+
+    Of `*_, t, d = x.shape` both `(t, d)` and `(rest, t, d)` may speak: of the last axes, and of each name on its own.
+    """
+    targets = code.targets[0] if isinstance(code, ast.Assign) else None
+    names = targets.elts if isinstance(targets, ast.Tuple | ast.List) else []
+    is_shape = isinstance(code, ast.Assign) and isinstance(code.value, ast.Attribute) and code.value.attr == "shape"
+    starred = next((place for place, each in enumerate(names) if isinstance(each, ast.Starred)), None)
+    if not is_shape or starred is None or spec.rank() is None:
+        return
+    for taken in (0, 1):
+        if len(spec.dims) == len(names) - 1 + taken:
+            yield Spec((*spec.dims[:starred], AnyDims(), *spec.dims[starred + taken :]))
 
 
 def _spec(literal: ast.Tuple | ast.List) -> Spec | None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from shapecheck.model import ArrayValue, Claim, Module, arrays_in
 from shapecheck.model.assumption import KEEPS_NO_AXIS
-from shapecheck.shapes import AnyDim, FixedDim, NamedDim, Spec, parse_spec
+from shapecheck.shapes import AnyDim, Dim, FixedDim, NamedDim, Spec, VariadicDim, is_variadic, parse_spec
 from shapecheck.verdicts.claim_outcome import BoundSize, Mismatch, dtype_fits, size_at_fault
 from shapecheck.verdicts.evaluation_results import MADE_UP, ClaimKey, place_of_axis
 from shapecheck.verdicts.evidence import EvaluationView, annotation_beside
@@ -21,6 +21,7 @@ ShownFailures = Sequence[tuple[EvaluationView, Mismatch]]
 
 OTHER_INTEGERS = "nothing says whether {size} follows from other integers, as the size that it is held against does"
 SAYS_MORE = "it says more than the annotation, which leaves the size open"
+SAYS_MORE_AXES = "it says more than an argument's annotation of the same shape, which leaves some axes open"
 OTHER_WORDS = "its names are others than those of the argument, and nothing says whether that has an axis of {size}"
 COUNTED_AXES = "an integer counts its axes, and was chosen for the run"
 ASKED = "it asks for a number, and the axis has {size} elements since that was chosen: a caller may give so many"
@@ -51,6 +52,9 @@ def doubt(module: Module, key: ClaimKey, mismatch: Mismatch, shown: ShownFailure
         return MADE_UP
     if all(_says_more(module, claim, each, m) for each, m in shown):
         return SAYS_MORE
+    symbolic = [(each, mismatch) for each, mismatch in shown if each.evaluation.mode == "symbolic"]
+    if symbolic and all(_counts_open_axes(module, claim, m, each.evaluation.rank) for each, m in symbolic):
+        return SAYS_MORE_AXES
     if _is_in_other_words(module, key, shown):
         return OTHER_WORDS.format(size=" or ".join(b.source for b in mismatch.bound))
     if claim.notation == "code" and all(_is_asked_of_caller(module, claim, each, m) for each, m in shown):
@@ -385,6 +389,43 @@ def _says_more(module: Module, claim: Claim, each: EvaluationView, mismatch: Mis
         names = Spec((dim,)).names()
         is_number = isinstance(dim, FixedDim) or (bool(names) and integers.issuperset(names))
     return is_number and dim != other and isinstance(other, NamedDim | AnyDim)
+
+
+def _counts_open_axes(module: Module, claim: Claim, mismatch: Mismatch, rank: int) -> bool:
+    """Whether a text has sizes of its own for what an argument's annotation leaves open, of what has that one's shape.
+
+    After `x: Float[Array, "b *data"]` it may say `(b, h, w, 3)` of `x + 1`: so are the arrays that its author had.
+    """
+    if claim.notation not in ("comment", "docstring") or not isinstance(mismatch.value, ArrayValue):
+        return False
+    dims, bound = parse_spec(claim.spec).dims, {each.name for each in mismatch.bound}
+    for annotation in module.claims:
+        site = module.sites[annotation.sites[0]]
+        if annotation.notation != "annotation" or site.kind != "param" or site.scope != mismatch.call.scope:
+            continue
+        annotated = parse_spec(annotation.spec).dims
+        place = next((place for place, dim in enumerate(annotated) if is_variadic(dim)), None)
+        if place is None or not _is_shape(mismatch.value.shape, annotated, place, rank):
+            continue
+        behind = len(annotated) - place - 1
+        around = [*zip(dims, annotated[:place], strict=False), *zip(dims[::-1], annotated[:place:-1], strict=False)]
+        opened = dims[place : len(dims) - behind]
+        if len(dims) < place + behind or not opened or any(dim not in (other, AnyDim()) for dim, other in around):
+            continue
+        if all(isinstance(dim, FixedDim) or (isinstance(dim, NamedDim) and dim.name not in bound) for dim in opened):
+            return True
+    return False
+
+
+def _is_shape(shape: Sequence[str], annotated: Sequence[Dim], place: int, rank: int) -> bool:
+    """Whether symbols are those of an annotation with so many axes at one open place: `(b, data0)` of `b *data`."""
+    behind = len(annotated) - place - 1
+    variadic = annotated[place]
+    name = variadic.name if isinstance(variadic, VariadicDim) else "dim"
+    fixed = [*annotated[:place], *annotated[place + 1 :]]
+    opened = [re.fullmatch(rf"{name}\d+", size) for size in shape[place : len(shape) - behind]]
+    around = [*shape[:place], *shape[len(shape) - behind :]]
+    return len(opened) == rank and all(opened) and [*map(str, fixed)] == around
 
 
 def _annotation_of_site(module: Module, claim: Claim) -> Claim | None:

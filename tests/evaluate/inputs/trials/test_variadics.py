@@ -520,6 +520,37 @@ def rotated(vector: Float[Array, "b ..."], angle: Float[Array, "b ..."]) -> Floa
         angle = angle.squeeze(-1)  ~SC302
     return vector * jnp.cos(angle)[..., None]
 """,
+    # what fails with one axis as with none may be for a square
+    "squares.py": """
+def precision(mass: Float[Array, "..."], x: Float[Array, "d"]):
+    return jnp.linalg.inv(mass).sum() + x
+
+def whitened(mass: Float[Array, "..."], x: Float[Array, "d"]):
+    return x @ jnp.ones((3, 4)) @ jnp.ones((3, 4)) + mass.sum()  ~SC301
+""",
+    # a comment may count the axes that the annotation of an argument leaves open
+    "counted_by_comments.py": """
+def noised(x: Float[Array, "b *data"]):
+    y = x + 1  # (b, 3)
+    return {"x": x, "y": y}  # (b, h, w, 3)
+
+def summed(x: Float[Array, "b *data"], z: Float[Array, "c"]):
+    w = x + z.sum()  # (c, b) ~SC201
+    y = x.sum(-1)  # (b, 1) ~SC201
+    return w, y
+""",
+    # a starred name takes several axes, or stands for one word
+    "starred.py": """
+def of_last(x: Float[Array, "b t d"]):
+    *_, d = x.shape  # batch size, sequence length
+    *_, t, d = x.shape  # (seq, dim)
+    b, *rest = x.shape  # (b, rest)
+    return x
+
+def turned(x: Float[Array, "b t d"]):
+    *_, t, d = x.shape  # (d, t) ~SC201
+    return x
+""",
 }
 
 
