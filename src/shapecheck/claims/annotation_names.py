@@ -262,8 +262,15 @@ def _entries_of_call(value: ast.expr) -> ast.expr | None:
 
 
 def _bound_of_variable(value: ast.expr) -> ast.expr | None:
-    """What `TypeVar("T", bound=Float[Array, "n"])` may be at most; None for anything else, and for other bounds."""
-    if not (isinstance(value, ast.Call) and _is_called(value.func, "TypeVar")):
+    """What `TypeVar("T", bound=Float[Array, "n"])` may be at most, and `NewType("Batch", Float[Array, "n"])` is.
+
+    None for anything else, and for other bounds.
+    """
+    if not isinstance(value, ast.Call):
+        return None
+    if _is_called(value.func, "NewType") and len(value.args) > 1:
+        return value.args[1] if _mentions_arrays(value.args[1]) else None
+    if not _is_called(value.func, "TypeVar"):
         return None
     bound = next((each.value for each in value.keywords if each.arg == "bound"), None)
     return bound if bound is not None and _mentions_arrays(bound) else None

@@ -18,6 +18,7 @@ from typing import Literal, Union
 
 from shapecheck.evaluate.inputs.facts import name_hints
 from shapecheck.evaluate.inputs.facts.defining_source import defining_source
+from shapecheck.evaluate.inputs.facts.known_modes import known_modes
 from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     MISSING,
     annotation_of,
@@ -173,7 +174,7 @@ def evaluate_others(
     # All may be given. Whether one of several may be alone nothing says: what follows may confirm a claim.
     settings += [tuple(SwitchValue(name, SUPPLIED, only_given=True) for name in optional)] if optional else []
     settings += [(_given_alone(name),) for name in optional[:_MOST] if len(optional) > 1]
-    settings += [tuple(map(_given_alone, scalars))] if scalars else []
+    settings += [tuple(SwitchValue(name, SUPPLIED, only_given=True) for name in scalars)] if scalars else []
     tried: set[str] = set()
     for setting in settings:
         is_member = isinstance(setting[0].value, AsMember)
@@ -369,6 +370,10 @@ def _values_of(switch: Switch, function: Callable[..., object] | None, owner: ty
         return []
     annotation, default = _parameter(holder, rest)
     found = [SwitchValue(name, value) for value in _others(annotation, default, rest, texts)]
+    if annotation is int or type(default) is int:
+        modes = known_modes(holder, rest)
+        first = default if type(default) is int else next(iter(modes), None)
+        found += [SwitchValue(name, value) for value in modes if value != first]
     if isinstance(default, str) and default in texts and not _choices(annotation):
         found.append(SwitchValue(name, "another", "invented"))  # what is no text that it is compared with
     return found

@@ -30,6 +30,8 @@ from shapecheck.evaluate.inputs.trials.choices import (
     is_rank_key,
 )
 from shapecheck.evaluate.inputs.trials.size_assignment import (
+    CHEAP,
+    CHEAP_TOO,
     DIVISIBLE,
     DIVISIBLE_TOO,
     LARGE,
@@ -348,13 +350,22 @@ class FurtherRuns:
                 return SearchResult()
             if not found.ok:
                 return self._whatever_values(found)
-            first = dataclasses.replace(found.ok[0].trial, variant=1)
             inventions = (1, 0) if found.ok[0].has_invented() else (0,)
             more = itertools.product(inventions, range(2, len(VALUES)))
+            first = found.ok[0].trial
             others = (dataclasses.replace(first, values=kind, invention=invention) for invention, kind in more)
-            runs = (self._attempts.run_if_possible(trial) for trial in others)
+            runs = (self._second(trial) for trial in others)
             second = next((each for each in runs if each is not None and each.ok), None)
         return SearchResult(ok=tuple(_with_kind(each) for each in (found.ok[0], second) if each is not None))
+
+    def _second(self, trial: Trial) -> TrialOutcome | None:
+        """The same with other sizes, small ones if with the usual ones it takes too long."""
+        variants = (CHEAP_TOO,) if trial.variant == CHEAP else (1, CHEAP_TOO)
+        for variant in variants:
+            other = self._attempts.run_if_possible(dataclasses.replace(trial, variant=variant))
+            if other is None or not other.takes_long:
+                return other
+        return None
 
     def _whatever_values(self, found: SearchResult) -> SearchResult:
         """Runs that failed, if values of other kinds end them alike; what is too large to be computed shows nothing.
@@ -401,8 +412,8 @@ class FurtherRuns:
                 except CannotSynthesiseError:
                     break
                 if found.ok:
-                    again = self._attempts.run(dataclasses.replace(found.ok[0].trial, variant=1))
-                    found = SearchResult(ok=(found.ok[0], again) if again.ok else found.ok[:1])
+                    again = self._second(found.ok[0].trial)
+                    found = SearchResult(ok=(found.ok[0], again) if again is not None and again.ok else found.ok[:1])
                 paths.append(found)
         return tuple(paths)
 

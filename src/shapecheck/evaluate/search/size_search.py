@@ -16,6 +16,7 @@ from typing import Final
 
 from shapecheck.evaluate.inputs.trials.multiples import flattened_axis
 from shapecheck.evaluate.inputs.trials.size_assignment import (
+    CHEAP,
     DIVISIBLE,
     DIVISIBLE_TOO,
     LARGE,
@@ -57,13 +58,7 @@ def loosen(found: TrialOutcome, attempt: Callable[[Trial], TrialOutcome]) -> Tri
 
     Names that were tied to others are free, and those that were tied to a size of the model have another number.
     """
-    for name, text in found.trial.substitution.ties:
-        rest = tuple(tie for tie in found.trial.substitution.ties if tie[0] != name)
-        if text.isdigit() or not rest:
-            continue
-        other = attempt(dataclasses.replace(found.trial, substitution=Substitution(rest)))
-        if other.ok:
-            found = other
+    found = without_needless(found, attempt)
     apart = found.bound_call.apart if found.bound_call is not None else Apart()
     for name, text in found.trial.substitution.ties:
         ties = dict(found.trial.substitution.ties)
@@ -76,6 +71,18 @@ def loosen(found: TrialOutcome, attempt: Callable[[Trial], TrialOutcome]) -> Tri
             if other.ok:
                 found = other
                 break
+    return found
+
+
+def without_needless(found: TrialOutcome, attempt: Callable[[Trial], TrialOutcome]) -> TrialOutcome:
+    """What `found` shows where names are free that it has no need to tie to others."""
+    for name, text in found.trial.substitution.ties:
+        rest = tuple(tie for tie in found.trial.substitution.ties if tie[0] != name)
+        if text.isdigit() or not rest:
+            continue
+        other = attempt(dataclasses.replace(found.trial, substitution=Substitution(rest)))
+        if other.ok:
+            found = other
     return found
 
 
@@ -155,6 +162,8 @@ class SizeSearch:
                 flattened = self._with_columns(failed) if variant == _SPECIAL[0] and failed else None
                 if flattened is not None:
                     return SearchResult(ok=self._loosen(flattened))
+                if failed and failed[-1].takes_long:
+                    variant = CHEAP  # noqa: PLW2901
                 outcome = self._as_called(self._attempts.run(dataclasses.replace(start, rank=rank, variant=variant)))
                 if len(ranks) == 1 and not of_rank and outcome.has_variadics_inside():
                     # A class may leave open how many axes its arrays have in front; who takes one mostly means none.
@@ -478,6 +487,7 @@ class SizeSearch:
         tied = self._with_ties(deepest, lambda tie, outcome: True)
         if not tied.ok:
             return dataclasses.replace(found, requires=self._needed_by_line(deepest, tied))
+        tied = without_needless(tied, self._attempts.run)
         bare = try_as_limits(tied, self._attempts.run)
         if bare is not None:
             return dataclasses.replace(found, tied=(bare,))

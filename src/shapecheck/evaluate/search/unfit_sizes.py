@@ -25,6 +25,7 @@ _TWO_SIZES = re.compile(
     r"\bbut (\d+) // 1 != (\d+)|\binconsistent size for core dimension '\w+': (\d+) vs (\d+)"
     r"|\bdifferent leading axis sizes: (\d+), (\d+)"
 )
+_MAPPED = re.compile(r"\b(?:axis|axes) (?:\([^)]*\) )?had size (\d+)")  # of several arguments of vmap
 
 
 def texts_of(outcome: TrialOutcome) -> Iterator[str]:
@@ -51,6 +52,8 @@ def opposite_sizes(message: str) -> list[tuple[str, ...]]:
     """
     if (sizes := _TWO_SIZES.search(message)) is not None:
         return [tuple(filter(None, sizes.groups()))]
+    if (mapped := _MAPPED.findall(message)) and len({*mapped}) > 1:
+        return list(itertools.combinations(dict.fromkeys(mapped), 2))
     shapes = [shape[::-1] for shape in shapes_in(message)[:2]]
     if len(shapes) < 2:  # one shape alone, which is too much for something else
         return []

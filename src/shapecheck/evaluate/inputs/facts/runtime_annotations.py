@@ -197,11 +197,14 @@ _DEEPEST = 16  # aliases of aliases: they may also stand for themselves
 
 
 def _without_aliases(annotation: object, deepest: int) -> object:
-    """What aliases of the form `type Batch = ...` stand for, in tuples and unions too; left out if nobody can tell."""
-    if not _ALIAS:
-        return annotation
+    """What aliases stand for, in tuples and unions too: `type Batch = ...`, and `NewType("Level", int)`.
+
+    One of which nobody can tell is left out.
+    """
     if not deepest:
         return MISSING
+    if isinstance(annotation, typing.NewType):
+        return _without_aliases(annotation.__supertype__, deepest - 1)
     if isinstance(annotation, _ALIAS):
         try:
             return _without_aliases(annotation.__value__, deepest - 1)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from shapecheck.evaluate.inputs.facts import name_hints
 from shapecheck.evaluate.inputs.facts.handed_parts import FunctionParts, function_parts
+from shapecheck.evaluate.inputs.facts.known_modes import known_modes
 from shapecheck.evaluate.inputs.facts.known_texts import known_texts
 from shapecheck.evaluate.inputs.facts.runtime_annotations import MISSING, annotation_of, signature_of
 from shapecheck.evaluate.probes.attribute_access import underlying_function
@@ -22,9 +23,11 @@ _DEPTH = 3  # functions that hand it on to each other
 
 
 def type_by_use(function: Callable[..., object], parameter: str) -> object:
-    """`bool` if the code only asks whether a parameter is true, `str` if it knows texts for it; else MISSING."""
+    """`bool` if the code only asks whether a parameter is true; else `str` or `int` if it knows some; else MISSING."""
     if name_hints.flag(parameter) is None and takes_flag(function, parameter):
         return bool
+    if known_modes(function, parameter):
+        return int
     return str if known_texts(function, parameter) else MISSING
 
 

@@ -24,6 +24,7 @@ from shapecheck.evaluate.inputs.facts import name_hints
 from shapecheck.evaluate.inputs.facts.body_shapes import BodyShape, unpacked_parts
 from shapecheck.evaluate.inputs.facts.called_models import called_models
 from shapecheck.evaluate.inputs.facts.handed_parts import is_used, parts_of
+from shapecheck.evaluate.inputs.facts.known_modes import known_modes
 from shapecheck.evaluate.inputs.facts.known_numbers import holds_sizes, number_kind, refuses_integer
 from shapecheck.evaluate.inputs.facts.known_texts import known_texts, only_keeps, reaches_out
 from shapecheck.evaluate.inputs.facts.like_parts import like_parts
@@ -142,6 +143,8 @@ class ArgumentSources:
             return generator
         if default is None and not is_key and self._choices.is_given(self._values.place(name)):
             annotation, default = without_none(function, parameter), MISSING
+        if annotation is int and default is MISSING and (modes := known_modes(function, name)):
+            return self._choices.mode(self._values.place(name), modes)
         if default is not MISSING:
             if default is None and described is None and is_key and admits_key(annotation):
                 self._keys.optional = True
@@ -150,6 +153,8 @@ class ArgumentSources:
                 return self._values.value(type(default), name, constructing=constructing)
             if type(default) is int and refuses_integer(function, name, default):
                 return self._integers.choose(name)
+            if type(default) is int and known_modes(function, name):
+                return MISSING
             return self._over_default(name, annotation, default, constructing)
         if annotation is str:
             if texts := known_texts(function, name) or (hint.texts if hint is not None else ()):

@@ -189,6 +189,11 @@ class ArgumentChoices:
         """One of the texts that the code knows."""
         return self._choose(f"{place} text", texts[0], texts[1:])
 
+    def mode(self, place: str, modes: tuple[int, ...]) -> int:
+        """One of the integers that the code compares it with."""
+        first, *others = map(str, modes)
+        return int(self._choose(f"{place} mode", first, tuple(others)))
+
     def _choose(self, key: str, usual: str, options: tuple[str, ...]) -> str:
         key = f"{self.prefix}{key}"
         if key in self._chosen:

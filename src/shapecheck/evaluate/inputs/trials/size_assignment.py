@@ -55,11 +55,15 @@ DIVISIBLE, DIVISIBLE_TOO, SQUARES = 4, 5, 6
 LARGE, LARGE_TOO = 7, 8
 """Pools for code that takes only sizes from some on: `top_k(x, 16)` of what is left of an axis in blocks of 64."""
 
+CHEAP, CHEAP_TOO = 9, 10
+"""Pools for runs with values, where the usual sizes take too long to compute."""
+
 _EXPONENTS = (5, 4, 6, 3)  # sizes that powers stay numbers of axes with
 _PRIMES = (5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103)
 _DIVIDES = 240  # what is divided by in any case: 3 and 4, and the first integers that are made up, 48 and 80
 _LARGEST_MULTIPLE = 5040
 _LARGER = 64
+_FEWER = {CHEAP: (20, 28, 44, 52, 12, 36, 60), CHEAP_TOO: (50, 42, 30, 22, 18, 14, 10)}
 _COUNTS_AXES = re.compile(r"(?:spatial_)?n_?dims?|n(?:um)?_(?:spatial_)?dims?|nd")
 _FEW = (9, 11, 13, 10, 7, 14, 21, 22, 33, 39)  # below a limit
 
@@ -521,6 +525,8 @@ def _pool(variant: int, divisors: Iterable[int]) -> tuple[int, ...]:
     """The numbers of a variant; `divisors` are those that the code may divide sizes by."""
     if variant == SQUARES:
         return (64, 256, 1024, 16, 4096, 144, 400, 576, 900, 1600)  # no larger: NumPy may make matrices of them
+    if variant in _FEWER:
+        return _FEWER[variant]
     if variant in (LARGE, LARGE_TOO):
         return tuple(_LARGER * size for size in SIZE_VARIANTS[variant - LARGE])
     if variant not in (DIVISIBLE, DIVISIBLE_TOO):
