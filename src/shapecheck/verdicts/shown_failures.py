@@ -396,7 +396,9 @@ def _counts_open_axes(module: Module, claim: Claim, mismatch: Mismatch, rank: in
 
     After `x: Float[Array, "b *data"]` it may say `(b, h, w, 3)` of `x + 1`: so are the arrays that its author had.
     """
-    if claim.notation not in ("comment", "docstring") or not isinstance(mismatch.value, ArrayValue):
+    if claim.notation not in ("comment", "docstring") or mismatch.reason not in ("rank", "dim"):
+        return False
+    if not isinstance(mismatch.value, ArrayValue):
         return False
     dims, bound = parse_spec(claim.spec).dims, {each.name for each in mismatch.bound}
     for annotation in module.claims:

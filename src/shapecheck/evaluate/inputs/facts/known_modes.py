@@ -29,7 +29,7 @@ def known_modes(function: Callable[..., object], parameter: str) -> tuple[int, .
         return ()
     found: dict[int, None] = {}
     for name in source.names.get(parameter, ()):
-        known = tuple(_compared(name, source.around, own.__globals__))
+        known = tuple(_integers_beside(name, source.around, own.__globals__))
         if not known and not _is_in_error(name, source.around):
             return ()
         found.update(dict.fromkeys(known))
@@ -46,7 +46,7 @@ def _default(function: Callable[..., object], parameter: str) -> object:
         return None
 
 
-def _compared(name: ast.Name, around: Mapping[ast.AST, ast.AST], module: Mapping[str, object]) -> Iterator[int]:
+def _integers_beside(name: ast.Name, around: Mapping[ast.AST, ast.AST], module: Mapping[str, object]) -> Iterator[int]:
     """The integers that it is compared with there; none, if there is anything else among them."""
     node = around.get(name)
     others: list[ast.expr] = []

@@ -101,7 +101,7 @@ def read_refusal(
         of_entry = checks if other == file else _checks_in(tuple(linecache.getlines(other)))
         arguments = given_objects(entry, of_entry.function_of(entry))
     sizes = FrameSizes(frame, checks.function_of(frame), arguments, is_of_entry=frame is entry)
-    conditions = ((test, False) for test in checks.asserted(line)) if by_chex else checks.conditions(line)
+    conditions = ((test, False) for test in checks.conditions_of_chex(line)) if by_chex else checks.conditions(line)
     found = [_read_comparison(sizes, each, holds) for test, holds in conditions for each in _links(test)]
     refused = [each for each in found if each is not None]
     return next((each for each in refused if each.unequal()), next(iter(refused), None))
@@ -133,7 +133,7 @@ def _read_comparison(sizes: FrameSizes, test: ast.Compare, holds: bool) -> Refus
 def _is_rank(side: ast.expr) -> bool:
     """Whether an expression is the number of axes of an array: `x.ndim`, `len(x.shape)`, `jnp.ndim(x)`."""
     if isinstance(side, ast.Call) and len(side.args) == 1:
-        name = _called(side)
+        name = _function_name(side)
         return name == "ndim" or (name == "len" and ast.unparse(side.args[0]).endswith(".shape"))
     return isinstance(side, ast.Attribute) and side.attr == "ndim"
 
@@ -165,7 +165,7 @@ class _Checks:
                 if any(isinstance(each, ast.Raise) and _is_on(each, line) for each in body):
                     yield from _parts(node.test, holds=holds)
 
-    def asserted(self, line: int) -> Iterator[ast.Compare]:
+    def conditions_of_chex(self, line: int) -> Iterator[ast.Compare]:
         """What an assertion of chex on a line compares, as one would write it: `x.shape == (n, d)`."""
         for call in self.assertions:
             arrays, others = call.args[:1], call.args[1:]
@@ -173,9 +173,9 @@ class _Checks:
                 continue
             if isinstance(arrays[0], (ast.List, ast.Tuple)):
                 arrays = arrays[0].elts
-            elif "tree" in _called(call):
+            elif "tree" in _function_name(call):
                 arrays, others = call.args, []
-            attribute = _ASSERTIONS[_called(call)]
+            attribute = _ASSERTIONS[_function_name(call)]
             sides: list[ast.expr] = [ast.Attribute(each, attribute, ast.Load()) for each in arrays]
             wanted = others[:1] or sides[:1]
             yield from (ast.Compare(each, [ast.Eq()], [wanted[0]]) for each in sides if each is not wanted[0])
@@ -198,12 +198,12 @@ def _checks_in(lines: Sequence[str]) -> _Checks:
         return _Checks()
     return _Checks(
         tuple(node for node in nodes if isinstance(node, (ast.Assert, ast.If))),
-        tuple(node for node in nodes if isinstance(node, ast.Call) and _called(node) in _ASSERTIONS),
+        tuple(node for node in nodes if isinstance(node, ast.Call) and _function_name(node) in _ASSERTIONS),
         tuple(node for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))),
     )
 
 
-def _called(call: ast.Call) -> str:
+def _function_name(call: ast.Call) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
