@@ -79,6 +79,46 @@ class Total(Gain):
     def gain(self, x: Float[Array, "n d"]):
         return x.sum()
 """,
+    # what has no words of its own is what the base's docstring says
+    "documented.py": """
+class Scorer(abc.ABC):
+    @abc.abstractmethod
+    def score(self, x: Array) -> Array:
+        \"\"\"The score.
+
+        Args:
+            x: array of shape (n, d)
+
+        Returns:
+            array of shape (n,)  ~SC207
+        \"\"\"
+
+class OfColumns(Scorer):
+    def score(self, x: Array) -> Array:
+        return x.sum(0)
+
+class OfRows(Scorer):
+    def score(self, x: Array) -> Array:
+        return x.sum(1)
+""",
+    "own_words.py": """
+class Scorer(abc.ABC):
+    @abc.abstractmethod
+    def score(self, x: Array) -> Array:
+        \"\"\"The score.
+
+        Args:
+            x: array of shape (n, d)
+
+        Returns:
+            array of shape (n,)  ~unreached
+        \"\"\"
+
+class OfAll(Scorer):
+    def score(self, x: Array) -> Array:
+        \"\"\"The sum of all of them.\"\"\"
+        return x.sum()
+""",
     # Python calls these by itself, for whatever is done with a class or an instance
     "special.py": """
 class Meta(type):

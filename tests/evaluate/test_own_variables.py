@@ -34,6 +34,28 @@ def beside(x, y):
     n, d = x.shape
     return x[:, None] - y[None]  # (n, n, d)
 """,
+    # What the names are may be written further down, of what is there already.
+    "named_below.py": """
+def averaged(x):
+    \"\"\"x: (b, t, d)\"\"\"
+    y = jnp.mean(x, axis=2)  # (batch, dim)  ~SC201
+    z = jnp.mean(x, axis=1)  # (batch, dim)
+    batch, time, dim = x.shape
+    return y.sum() + z / time
+
+def halved(x):
+    \"\"\"x: (b, t, d)\"\"\"
+    y = jnp.mean(x, axis=2)  # (batch, time)
+    x = x[:, ::2]
+    batch, time, dim = x.shape
+    return y.sum() + dim
+
+def letters(x, w):
+    \"\"\"x: (b, t, d), w: (d, e)\"\"\"
+    y = x @ w  # (b, t, h)
+    n, _, h = x.shape
+    return y.sum() + h
+""",
     # The size of what a convolution leaves may begin with a sign: -floordiv(-frames, 2).
     "strided.py": """
 class Fold(nn.Module):

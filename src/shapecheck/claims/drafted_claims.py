@@ -136,6 +136,9 @@ class DraftedClaims:
         names = tuple(dict.fromkeys(name for spec in (shape.spec, *readings) for name in spec.names()))
         later = self.other_places.when_bound(target.statement, target.name, names)
         places = dict.fromkeys((*target.places, *later))
+        sizes = dict(self.other_places.later_sizes(target.statement, names))
+        for place in dict.fromkeys(sizes.values()):
+            self.sites.add(place, names)
         sure = draft.sure and (bool(names) or draft.explicit)
         yield Claim(
             path=self.source.path,
@@ -157,6 +160,7 @@ class DraftedClaims:
             each=each,
             exact=_is_exact(comment, draft, shape),
             behind_arrow=draft.segment.arrow,
+            later_sizes=tuple(sizes),
         )
 
 

@@ -140,6 +140,33 @@ class OtherPlaces:
                 scope = self.tables.function_scope(binding.scope)
                 yield name_place(scope, variable, binding.node, "after", binding.loop)
 
+    def later_sizes(self, placed: PlacedStatement, names: Iterable[str]) -> Iterator[tuple[str, SiteKey]]:
+        """Those of `names` that a statement further down gives to sizes, once for all, and where these can be read.
+
+        Of `y = x.mean(2)  # (batch, dim)` above `batch, time, dim = x.shape` both are what they are to be. One letter
+        alone may be that of something else.
+        """
+        if placed.loop:
+            return
+        found: dict[PlacedStatement, list[str]] = {}
+        for name in names:
+            places = self.tables.assignments(placed.scope, name)
+            binding = self.tables.next_assignment(placed.scope, name, placed.place) if len(places) == 1 else None
+            if binding is not None and binding.block == placed.block and isinstance(binding.node, ast.Assign):
+                found.setdefault(binding, []).append(name)
+        for binding, bound in found.items():
+            source = shape_of(binding.node.value) if isinstance(binding.node, ast.Assign) else None
+            variable = dotted_name(source) if source is not None else None
+            changed = (
+                self.tables.next_assignment(placed.scope, variable, placed.place) if variable is not None else None
+            )
+            is_kept = variable is not None and (changed is None or changed.place > binding.place)
+            if variable is None or not is_kept or (len(bound) == 1 and len(bound[0]) == 1):
+                continue
+            scope = self.tables.function_scope(binding.scope)
+            place = name_place(scope, variable, binding.node, "after", binding.loop)
+            yield from ((name, place) for name in bound)
+
     def described_step(self, placed: PlacedStatement, lead: str) -> SiteKey | None:
         """The call inside of a statement's value that the words above tell of, and not what is made of its result.
 

@@ -152,7 +152,8 @@ class Claim:
     array of a rank (`Matrix = Float[Array, "m n"]`), `or_number` that in place of the array one number may be given;
     one `under_condition` is another shape that the value has then. A comment behind a statement is `exact` if it is
     no more than a list of numbers. What stands `behind_arrow` is what a statement makes of the shape in front: it
-    says nothing of another.
+    says nothing of another. `later_sizes` are names that the function gives to sizes further down, of what is there
+    already and stays as it is.
     """
 
     path: str
@@ -180,6 +181,7 @@ class Claim:
     under_condition: bool = False
     exact: bool = False
     behind_arrow: bool = False
+    later_sizes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

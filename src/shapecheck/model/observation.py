@@ -102,7 +102,7 @@ class Call:
     """One call of one scope: its observations in order. `parent` is the `number` of the enclosing function's call.
 
     `paths` are those of its sites' paths that it came to. The scope may be a declaration, held against what overrides
-    it: if that has claims `of_its_own`, what fails here is no news.
+    it: if that has claims `of_its_own`, what fails here is no news, and if it has a docstring, what texts say is not.
     """
 
     path: str
@@ -114,7 +114,7 @@ class Call:
     stage: str = ""
     complete: bool = True  # it went on to the end of the function: else its claims were only looked at half-way
     paths: tuple[Point, ...] = ()
-    of_its_own: bool = False
+    of_its_own: Literal["", "claims", "docstring"] = ""
 
 
 def arrays_in(value: Value) -> Iterator[ArrayValue]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from functools import cached_property
 
 from shapecheck.model import ArrayValue, Call, Claim, Module, NamedSize, Observation, arrays_in
@@ -59,10 +60,19 @@ class CallReader:
         self.seen: dict[int, list[Observation]] = defaultdict(list)
         for observation in call.observations:
             self.seen[observation.site].append(observation)
+        self._note_later_sizes()
         self.turns = Turns(module.sites, call.observations)
         self.memo = Bindings()
         if outer is not None:
             self.memo = outer.memo.without({*self.own, *self._names_of_aliases()})
+
+    def _note_later_sizes(self) -> None:
+        """Let claims see the sizes that their names are given further down, where they have one."""
+        for claim in (self.module.claims[index] for index in self.seen_claims):
+            later = [name for name in claim.later_sizes if len(self.visible_sizes.get(name, ())) == 1]
+            named = [NamedSize(name, self.visible_sizes[name][0], name) for name in later]
+            for site in claim.sites if named else ():
+                self.seen[site] = [with_names(each, named) for each in self.seen.get(site, ())]
 
     def _names_of_aliases(self) -> frozenset[str]:
         """The names that stand in aliases alone of this function's annotations: they are none of the one around it.
@@ -322,6 +332,12 @@ class CallReader:
     def names_of_result(self) -> tuple[str, ...]:
         """The names that nothing but the annotation of the result binds."""
         return tuple(name for name in self.bound_by_result if name in self.memo.single)
+
+
+def with_names(observation: Observation, names: Sequence[NamedSize]) -> Observation:
+    """An observation with the integers that are visible elsewhere too: `B, T = x.shape` names them for x."""
+    have = {named.name for named in observation.names}
+    return replace(observation, names=(*observation.names, *(n for n in names if n.name not in have)))
 
 
 def _without_shadowed(names: Sequence[NamedSize]) -> list[NamedSize]:

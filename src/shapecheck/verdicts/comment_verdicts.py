@@ -18,7 +18,7 @@ from shapecheck.shapes import (
     parse_spec,
 )
 from shapecheck.verdicts.annotation_verdicts import ONE_NUMBER, AnnotationJudge, blame_result
-from shapecheck.verdicts.call_bindings import CallReader
+from shapecheck.verdicts.call_bindings import CallReader, with_names
 from shapecheck.verdicts.claim_doubts import ClaimDoubts
 from shapecheck.verdicts.claim_outcome import BoundSize, ClaimOutcomes, Mismatch, Reason, dtype_fits
 from shapecheck.verdicts.loop_turns import Turn
@@ -208,7 +208,7 @@ class CommentJudge:
         turns = list(self._by_turn(primary))
         for turn, observation in turns:
             outcome = self._judge_readings(claim, observation, turn)
-            elsewhere = (_with_names(o, observation.names) for t, o in others if _may_be_one(t, turn))
+            elsewhere = (with_names(o, observation.names) for t, o in others if _may_be_one(t, turn))
             if outcome is not None and any(self._judge_readings(claim, o, turn) is None for o in elsewhere):
                 outcome = None
             if outcome is None:
@@ -335,12 +335,6 @@ class CommentJudge:
                 for observation in self.reader.seen.get(other.sites[0], ()):
                     said = ballot(self.reader, other, observation, self.dropped)
                     yield from (size for each, size in said if each == name)
-
-
-def _with_names(observation: Observation, names: Sequence[NamedSize]) -> Observation:
-    """An observation with the integers visible at the claim's own place too: `B, T = x.shape` names them for x."""
-    have = {named.name for named in observation.names}
-    return replace(observation, names=(*observation.names, *(n for n in names if n.name not in have)))
 
 
 def _may_be_one(turn: Turn | None, other: Turn | None) -> bool:

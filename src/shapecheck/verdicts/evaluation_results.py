@@ -55,7 +55,7 @@ MADE_UP = "it fails, but only for made-up arguments, which prove nothing"
 MADE_EQUAL = "two of its names have one size in all that was evaluated, since the code runs with no other"
 HALF_WAY = "evaluation did not come to the end of its function"
 HOLDS_NOTHING = "it was seen only as an empty array, which stands for data that nobody gave"
-OVERRIDE = "what overrides it has claims of its own, which say something else, or is described by prose alone"
+OVERRIDE = "what overrides it has claims or a docstring of its own, which say something else"
 SOME_INSTANCES = "it holds for some instances of its class, and others have another number of axes"
 OWN_SIZE = "its size is the instance's own, of which an override has an annotation with that number"
 _SMALLEST_OWED = 15  # multiples of smaller sizes mean nothing
@@ -243,16 +243,18 @@ def _lacks_batch(claim: Claim, mismatch: Mismatch) -> bool:
 
 
 def _binds_override(reader: CallReader, index: int, evaluation: Evaluation) -> bool:
-    """Whether a claim of a declaration, if it is one, holds for what overrides it: an annotation, if that has none.
+    """Whether a claim of a declaration, if it is one, holds for what overrides it, if that has none of its own.
 
-    What an argument is that was made up for the override says nothing of the declaration.
+    Of an override with a docstring another one says nothing, and comments say nothing of any. What an argument is that
+    was made up for the override says nothing of the declaration.
     """
     if not reader.module.scopes[reader.call.scope].declares:
         return True
     site = reader.module.sites[reader.module.claims[index].sites[0]]
     if site.kind == "param" and is_invented_call(evaluation):
         return False
-    return reader.module.claims[index].notation == "annotation" and not reader.call.of_its_own
+    notations = {"": ("annotation", "docstring"), "docstring": ("annotation",), "claims": ()}
+    return reader.module.claims[index].notation in notations[reader.call.of_its_own]
 
 
 class Consequences:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,11 +24,15 @@ ProbeT = TypeVar("ProbeT", bound=ProbeWithClaims)
 
 @dataclass(frozen=True)
 class DeclaredMethod(Generic[ProbeT]):
-    """A declaration with claims: where it stands, and what the override calls each of its parameters with claims."""
+    """A declaration with claims: where it stands, and what the override calls each of its parameters with claims.
+
+    The override may be `documented` by a docstring of its own.
+    """
 
     probe: ProbeT
     scope: int
     parameters: Sequence[tuple[Site, str]]
+    documented: bool
 
 
 class DeclaredMethods(Generic[ProbeT]):
@@ -58,11 +63,17 @@ class DeclaredMethods(Generic[ProbeT]):
             wanted = f"{base.__qualname__}.{name}"
             for other in probe.scopes if probe is not None else ():
                 if other.declares and other.qualname == wanted and probe is not None:
-                    return _with_claims(probe, other, scope)
+                    return _with_claims(probe, other, scope, documented=_has_docstring(cls, name))
         return None
 
 
-def _with_claims(probe: ProbeT, declared: Scope, override: Scope) -> DeclaredMethod[ProbeT] | None:
+def _has_docstring(cls: type, name: str) -> bool:
+    found = inspect.getattr_static(cls, name, None)
+    wrapped = getattr(found, "__func__", found)  # of what is static or of the class, whose own one may be the builtin's
+    return isinstance(getattr(wrapped, "__doc__", None), str)
+
+
+def _with_claims(probe: ProbeT, declared: Scope, override: Scope, *, documented: bool) -> DeclaredMethod[ProbeT] | None:
     """The declaration, if any of its claims is about what the override has too."""
     by_position = dict(zip(declared.parameters, override.parameters, strict=False))
     found: list[tuple[Site, str]] = []
@@ -72,4 +83,4 @@ def _with_claims(probe: ProbeT, declared: Scope, override: Scope) -> DeclaredMet
             found.append((site, name))
     if not found and declared.index not in probe.returns:
         return None
-    return DeclaredMethod(probe, declared.index, tuple(found))
+    return DeclaredMethod(probe, declared.index, tuple(found), documented)

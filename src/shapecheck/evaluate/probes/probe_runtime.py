@@ -169,7 +169,8 @@ class ModuleProbe:
         if found is None or not self._keeps_observations():
             return None
         declared = found.probe._open(found.scope, None)
-        declared.within, declared.of_its_own = opened, scope in self._claimed
+        declared.within = opened
+        declared.of_its_own = "claims" if scope in self._claimed else "docstring" if found.documented else ""
         declared.caller = self.recorder.frame(frame)
         for site, name in found.parameters:
             if name in frame.f_locals:

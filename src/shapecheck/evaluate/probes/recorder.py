@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from shapecheck.evaluate.probes.constructor_arguments import Construction, ConstructionRecord, Constructions
 from shapecheck.evaluate.probes.later_values import WatchedFunctions
@@ -40,7 +40,7 @@ class OpenCall:
         self.failed = False
         self.complete = True  # nothing has ended it half-way
         self.declared: OpenCall | None = None  # of the declaration that it overrides
-        self.of_its_own = False  # as in `Call`
+        self.of_its_own: Literal["", "claims", "docstring"] = ""  # as in `Call`
         self.within: OpenCall | None = None  # the call in which it was made of a callable, which ends with that
         self.hidden: tuple[str, ...] | None = None  # the axes of vmap that its values may have and do not show
         self.run = probe.recorder.run

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from shapecheck.evaluate.inputs.facts.body_shapes import body_dtypes
 from shapecheck.evaluate.inputs.facts.called_models import models_by_name
 from shapecheck.evaluate.inputs.facts.callee_names import CalleeNames
+from shapecheck.evaluate.inputs.facts.defining_source import owner_of
 from shapecheck.evaluate.inputs.facts.handed_parts import FunctionParts, function_parts
 from shapecheck.evaluate.inputs.facts.namesake_annotations import functions_of
 from shapecheck.evaluate.inputs.facts.runtime_annotations import (
@@ -27,7 +28,7 @@ from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     signature_of,
 )
 from shapecheck.evaluate.inputs.facts.source_reads import note_module_read
-from shapecheck.evaluate.probes.attribute_access import underlying_function, unwrap
+from shapecheck.evaluate.probes.attribute_access import read_attribute, underlying_function, unwrap
 from shapecheck.model.parameter_parts import Part
 from shapecheck.shapes import parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
@@ -44,7 +45,7 @@ def descriptions_of(
 
     Parts of parameters have descriptions too, by their texts.
     """
-    found = body_dtypes(function, describe(function))
+    found = {**_described_by_base(function, describe), **body_dtypes(function, describe(function))}
     open_ones = [name for name in _open_parameters(function) if name not in found]
     found = {text: each for text, each in found.items() if text.isidentifier() or _head(text) in open_ones}
     parts = function_parts(function) if open_ones and depth else None
@@ -64,6 +65,18 @@ def descriptions_of(
         if given not in found and (Part(name).inner(None) in taken.get(name, ()) or parts.is_transformed(name)):
             found.update(_namesake_function(function, given, found, describe))
     return found
+
+
+def _described_by_base(function: Callable[..., object], describe: Callable[[object], Descriptions]) -> Descriptions:
+    """What the nearest base says of the parameters of a method that it overrides and has no docstring of its own."""
+    owner, name = owner_of(function), read_attribute(function, "__name__", "")
+    if owner is None or read_attribute(function, "__doc__", None):
+        return {}
+    overridden = (vars(base)[name] for base in owner.__mro__[1:] if name in vars(base))
+    original = next((each for each in overridden if inspect.isfunction(each)), None)
+    parameters = inspect.signature(function).parameters
+    found = describe(original) if original is not None else {}
+    return {text: each for text, each in found.items() if _head(text) in parameters}
 
 
 def _namesake_function(
