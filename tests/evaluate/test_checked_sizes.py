@@ -70,6 +70,52 @@ class Layer(eqx.Module):
     def __call__(self, x: Float[Array, "length {self.rotary.embedding_size}"]) -> Float[Array, "length d"]:
         return jax.vmap(self.down)(jax.vmap(self.up)(self.rotary(x))) ~SC305
 """,
+    # heads of an odd width end before, where their halves do not fit
+    "halves.py": """
+def turned(x_HxTxC, angles_TxC):
+    x1, x2 = x_HxTxC[..., ::2], x_HxTxC[..., 1::2]
+    both = jnp.stack([-x2, x1], axis=-1).reshape(*x_HxTxC.shape[:-1], -1)
+    return x_HxTxC * jnp.cos(angles_TxC) + both * jnp.sin(angles_TxC)
+
+class Attention(eqx.Module):
+    heads: int
+    width: int
+    qk: eqx.nn.Linear
+    drop: eqx.nn.Dropout
+
+    def __init__(self, width, heads, dropout, key):
+        assert width % heads == 0
+        self.heads, self.width = heads, width
+        self.qk = eqx.nn.Linear(width, 2 * width, use_bias=False, key=key)
+        self.drop = eqx.nn.Dropout(dropout)
+
+    def __call__(self, x_TxD, inference=False, key=None):
+        T, D = x_TxD.shape
+        Q_TxD, K_TxD = jnp.split(jax.vmap(self.qk)(x_TxD), 2, axis=-1)
+        C = self.width // self.heads
+        Q_HxTxC = jnp.transpose(jnp.reshape(Q_TxD, (T, self.heads, C)), (1, 0, 2))
+        K_HxTxC = jnp.transpose(jnp.reshape(K_TxD, (T, self.heads, C)), (1, 0, 2))
+        angles_TxP = jnp.outer(jnp.arange(T), jnp.arange(0, C, 2))
+        angles_TxC = jnp.stack([angles_TxP, angles_TxP], axis=-1).reshape(T, -1)
+        Q_HxTxC = turned(Q_HxTxC, angles_TxC)
+        A_HxTxT = jnp.transpose(Q_HxTxC, (0, 2, 1)) @ K_HxTxC
+        causal = jnp.tril(jnp.ones((1, T, T))) == 0
+        A_HxTxT = jnp.where(causal, -jnp.inf, A_HxTxT) ~SC305
+        return self.drop(A_HxTxT, inference=inference, key=key)
+""",
+    # what takes a number makes no size of an untyped parameter
+    "rates.py": """
+class Dense(eqx.Module):
+    linear: eqx.nn.Linear
+    drop: eqx.nn.Dropout
+
+    def __init__(self, width, p, key):
+        self.linear = eqx.nn.Linear(width, width, key=key)
+        self.drop = eqx.nn.Dropout(p)
+
+    def __call__(self, x: Float[Array, "n width"], key=None) -> Float[Array, "width n"]: ~SC203
+        return self.drop(jax.vmap(self.linear)(x), inference=key is None, key=key)
+""",
 }
 
 

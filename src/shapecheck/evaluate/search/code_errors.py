@@ -436,7 +436,9 @@ class CodeErrors:
                 return ()
             if other.failure.kind == "shape" and other.place == error.place:
                 return error, other
-            if not says_division(other.failure.message):
+            # Odd sizes may end before, as halves of them do that do not fit.
+            ends_before = other.failure.kind == "shape" and self._sizes.is_further(error, other)
+            if not (says_division(other.failure.message) or ends_before):
                 return ()
         return ()
 

@@ -56,6 +56,8 @@ def number_kind(function: Callable[..., object], parameter: str, depth: int = _D
     if not names or any(not isinstance(node.ctx, ast.Load) for node in names):
         return ""
     kinds = {_kind(node, around, own.__globals__, depth) for node in names}
+    if any(_takes_layer(node, around, own.__globals__) is float for node in names):
+        return "scalar"
     if isinstance(function, type) and any(_is_for_layer(node, around) for node in names):
         return "integer"
     if "integer" in kinds:
@@ -303,18 +305,32 @@ def _is_for_layer(node: ast.expr, around: Mapping[ast.AST, ast.AST]) -> bool:
 
 def _is_size_of_layer(call: ast.Call, place: int | str, module: Mapping[str, object]) -> bool:
     """Whether it is given to a constructor that takes an integer there: `hk.Embed(vocab, dim)`."""
+    annotation = _annotation_of_layer(call, place, module)
+    return annotation is int or (int in typing.get_args(annotation) and float not in typing.get_args(annotation))
+
+
+def _takes_layer(node: ast.Name, around: Mapping[ast.AST, ast.AST], module: Mapping[str, object]) -> object:
+    """What the constructor to which it is given as it is takes there: a float of `Dropout(rate)`."""
+    parent = around.get(node)
+    call = around.get(parent) if isinstance(parent, ast.keyword) else parent
+    if not isinstance(call, ast.Call):
+        return MISSING
+    if isinstance(parent, ast.keyword):
+        return _annotation_of_layer(call, parent.arg or "", module)
+    return _annotation_of_layer(call, call.args.index(node), module) if node in call.args else MISSING
+
+
+def _annotation_of_layer(call: ast.Call, place: int | str, module: Mapping[str, object]) -> object:
+    """What a constructor that is called annotates the parameter with which stands at a place."""
     cls = named_value(call.func, module)
     if not isinstance(cls, type):
-        return False
+        return MISSING
     try:
         parameters = signature_of(cls).parameters
     except (TypeError, ValueError):
-        return False
+        return MISSING
     key = place if isinstance(place, str) else next(iter(list(parameters)[place : place + 1]), "")
-    if key not in parameters:
-        return False
-    annotation = annotation_of(cls, key, parameters[key].annotation)
-    return annotation is int or (int in typing.get_args(annotation) and float not in typing.get_args(annotation))
+    return annotation_of(cls, key, parameters[key].annotation) if key in parameters else MISSING
 
 
 def _handed_on(call: ast.Call, place: int | str, module: Mapping[str, object], depth: int) -> Kind:

@@ -161,9 +161,14 @@ class IntegerChoices:
             divisor = math.lcm(divisor, factor * math.prod(map(self._divisor_size, others)))
         if usual % divisor == 0 or divisor > _LARGEST_DIVISOR:
             return usual
-        size = next(size for times in itertools.count(_TIMES, 2) if (size := times * divisor) not in self._used)
+        size = next(size for times in itertools.count(self._times, 2) if (size := times * divisor) not in self._used)
         self._used.add(size)
         return size
+
+    @property
+    def _times(self) -> int:
+        """How many times the least multiple is another integer: its halves are whole where all shall be even."""
+        return 2 * _TIMES if self.invention == EVEN else _TIMES
 
     def _divisor_size(self, name: str) -> int:
         keeps = self.variant == DEFAULTS_KEPT and name in self._defaults and name not in self.pinned
@@ -172,13 +177,15 @@ class IntegerChoices:
     def _invent(self, name: str) -> int:
         divisor = self._choices.divisor(name)
         if divisor and divisor != name:
-            size = _TIMES * self._choose(divisor)
+            size = self._times * self._choose(divisor)
             self._used.add(size)
             return size
         few = self._choices.has_few_turns(name)
         if self.variant in (0, DEFAULTS_KEPT) and name in self._made.integers and not self.invention and not few:
             return self._made.integers[name]
         particular = name_hints.particular_sizes(name, self.invention)
+        if self.invention == EVEN:
+            particular = tuple(size * (1 + size % 2) if size > _LARGE else size for size in particular)
         if few or (name in self.turns and not particular):
             particular = _TURNS[self.invention % len(_TURNS)]
         if name in self.ends and not particular and self.variant not in _POOLS:
