@@ -7,7 +7,7 @@ import pytest
 HEAD = """
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 """
 
@@ -97,6 +97,22 @@ def refused(rows: np.ndarray, width: int) -> np.ndarray:
 def sums(x: Float[Array, "3"]) -> Float[Array, ""]: ~unreached
     a, b, c, d = x ~SC301
     return a + b + c + d
+
+def row(x: Float[Array, "n 3"], i: int): ~unreached
+    a, b = x[i] ~SC301
+    return a + b
+
+def picked(x: Float[Array, "n 3"], rows: Int[Array, "k"]): ~unreached
+    a, b, c = x[rows] ~SC305
+    return a + b + c
+
+def columns(x: Float[Array, "n 3"], rows: Int[Array, "k"]) -> Float[Array, "k"]:
+    a, b, c = x[rows].astype(float).T
+    return a + b + c
+
+def listed(xs: list[Float[Array, "n 3"]]): ~unreached
+    a, b, c = xs[:3] ~SC302
+    return a + b + c
 
 def pair(x: Float[Array, "2 n"]) -> Float[Array, "n"]:
     a, b = x

@@ -43,11 +43,13 @@ _OF_NUMPY = re.compile(
     r"|axis -?\d+ is out of bounds for array|all input arrays must have the same shape|axes don't match array"
 )
 _UNPACKED = re.compile(r"(?:not enough|too many) values to unpack")
+# What gives an array of an array: an attribute, or a method that is called.
+_KEEPING = frozenset({"T", "mT", "real", "imag", "astype", "reshape", "ravel", "flatten", "transpose", "swapaxes"})
+_KEEPING |= {"squeeze", "sum", "mean", "std", "var", "min", "max", "cumsum", "round"}
 _OF_KEYWORDS = re.compile(r"unexpected keyword argument|multiple values for (?:keyword )?argument|missing \d+ required")
 _NO_ARRAY = re.compile(r"is not a valid JAX type|interpreting argument to .* as an abstract array")
 _COMPARES_SHAPES = re.compile(r"\.(?:shape|ndim)\b[^#'\"]*==")
 _OF_SHAPE = re.compile(r"=\s*[\w.]+\.shape\s*(?:#.*)?$")
-_OF_NAME = re.compile(r"^[\w\s,()*]+=\s*(?P<chain>[\w.]+)\s*(?:#.*)?$")
 # Devices, and how arrays lie on them: what the machine has, and what arrays that somebody else gives would bring along.
 _DEVICES = re.compile(
     r"number of (?:\w+ )?devices|device_count|\d (?:\w+ )*devices?\b|(?:available|local|enough|any) devices|"
@@ -111,7 +113,9 @@ def explain(error: BaseException, recorder: Recorder) -> Failure:
     if not users:
         return Failure(kind=kind, message=message, frame=None)
     frame, line = users[-1]
-    arrays = tuple(_arrays_on_line(frame, line))
+    arrays = dict(_arrays_on_line(frame, line))
+    if (unpacked := _unpacked_array(frame, line)) is not None and _UNPACKED.match(message):
+        arrays.update([unpacked])
     if kind == "shape" and any(_is_of_devices(chain, frame) for chain in _chains(frame.f_code.co_filename, line)):
         kind = "other"
     if kind == "shape" and message == _NO_SUCH_AXIS:
@@ -121,7 +125,7 @@ def explain(error: BaseException, recorder: Recorder) -> Failure:
         message=message,
         frame=_user_frame(recorder, frame, line),
         operation=_operation(frames, frame, message),
-        arrays=tuple((name, text(value)) for name, value in arrays),
+        arrays=tuple((name, text(value)) for name, value in arrays.items()),
     )
 
 
@@ -216,8 +220,7 @@ def _kind(error: BaseException, frames: list[tuple[FrameType, int]], paths: Mapp
         return "other"
     if raiser is not None and _UNPACKED.match(message):  # `b, t, d = x.shape` is no check, of whatever file it is
         text = linecache.getline(raiser.f_code.co_filename, line)
-        named = _OF_NAME.match(text)  # `a, b, c = x`, of an array
-        is_of_array = named is not None and is_array(_lookup(named["chain"], raiser))
+        is_of_array = _unpacked_array(raiser, line) is not None
         return "shape" if is_of_array or _OF_SHAPE.search(text) else "other"
     if raiser is None or raiser.f_code.co_filename in paths:
         raises = raiser is not None and linecache.getline(raiser.f_code.co_filename, line).lstrip().startswith("raise")
@@ -229,6 +232,26 @@ def _kind(error: BaseException, frames: list[tuple[FrameType, int]], paths: Mapp
     if _is_library(module) and _SHAPE_WORDS.search(message):
         return "shape"
     return "other"
+
+
+def _unpacked_array(frame: FrameType, line: int) -> tuple[str, ArrayValue] | None:
+    """The array of which a line unpacks what comes of it, by its name: `x` of `a, b = x[rows].T`."""
+    try:
+        statement = parse_python(linecache.getline(frame.f_code.co_filename, line).strip()).body[0]
+    except (SyntaxError, ValueError, IndexError):
+        return None
+    node = statement.value if isinstance(statement, ast.Assign) else None
+    while True:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _KEEPING:
+            node = node.func.value
+        elif isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and node.attr in _KEEPING):
+            node = node.value
+        else:
+            break
+    chain = _chain(node) if node is not None else None
+    value = _lookup(chain, frame) if chain is not None else None
+    described = describe(value) if is_array(value) else None
+    return (chain, described) if chain is not None and isinstance(described, ArrayValue) else None
 
 
 def _compares_shapes(frames: list[tuple[FrameType, int]]) -> bool:
@@ -319,6 +342,8 @@ def _operation(frames: list[tuple[FrameType, int]], user: FrameType, message: st
         public = public_name(module, name)
         if _is_library(module.split(".", 1)[0]) and public:
             return public
+    if _UNPACKED.match(message):
+        return "unpacking"
     return named.group(1) if named else ""
 
 
