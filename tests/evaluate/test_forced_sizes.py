@@ -37,6 +37,25 @@ class Places(nn.Module):
     def __call__(self, x: Float[Array, "b p m"]) -> Float[Array, "b p m"]:
         return x + self.table
 """,
+    # a number of blocks is no size of a block, though both have that word
+    "blocks.py": """
+import dataclasses
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Blocks:
+    diagonal: Float[Array, "num_blocks block_size block_size"]
+
+    @property
+    def num_blocks(self) -> int:
+        return self.diagonal.shape[0]
+
+    def turned(self, v: Float[Array, "num_blocks block_size"]) -> Float[Array, "num_blocks block_size"]:
+        return jnp.einsum("nij,jn->ni", self.diagonal, v) ~SC301
+
+    def right(self, v: Float[Array, "num_blocks block_size"]) -> Float[Array, "num_blocks block_size"]:
+        return jnp.einsum("nij,nj->ni", self.diagonal, v)
+""",
     # what is summed over is no axis of a batch; what is added to all of one may be
     "batches.py": """
 class Basis(eqx.Module):

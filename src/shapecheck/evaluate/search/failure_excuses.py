@@ -221,7 +221,8 @@ def _meets_itself(outcome: TrialOutcome, signature: CallSignature) -> bool:
             own = [each for each in integers if each in bound_call.arguments and signature.uses(each)]
             if integers and not own and axis in written and size not in written:
                 return True
-            if any(name in UNNAMED or are_namesakes(name, each) for name in named for each in integers):
+            pairs = [(name, each) for name in named for each in integers if not signature.names_both(name, each)]
+            if any(name in UNNAMED or are_namesakes(name, each) for name, each in pairs):
                 return True
             used = {name for name, _ in bound_call.built}
             last = [each.rpartition(".")[2] for each in integers]
