@@ -56,6 +56,26 @@ def letters(x, w):
     n, _, h = x.shape
     return y.sum() + h
 """,
+    # An axis of one may be that of what a statement widens, and a table may be longer than what is taken of it.
+    "parts_of_statements.py": """
+def weighted(error, weight):
+    \"\"\"error: (batch, h, w), weight: (batch,)\"\"\"
+    # Broadcast (batch,) -> (batch, 1, 1)
+    error = error * weight[:, None, None]
+    # Broadcast (batch,) -> (batch, 1)  ~SC201
+    return error * weight[:, None, None]
+""",
+    "tables.py": """
+def attended(hidden_BxTxD, cos_TxK):
+    _, T, _ = hidden_BxTxD.shape
+    return hidden_BxTxD * cos_TxK[:T].mean()
+
+def layer(hidden_BxTxD):
+    cos_TxK = jnp.ones((8192, 10))
+    out_BxTxD = attended(hidden_BxTxD, cos_TxK)
+    out_TxBxD = attended(hidden_BxTxD, cos_TxK)  ~SC208
+    return out_BxTxD, out_TxBxD
+""",
     # The size of what a convolution leaves may begin with a sign: -floordiv(-frames, 2).
     "strided.py": """
 class Fold(nn.Module):

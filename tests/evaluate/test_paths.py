@@ -242,6 +242,32 @@ def asks(x: Float[Array, "n d"], bias=None, biased: bool = False) -> Array:
         x = x + bias
     return x
 """,
+    # of which arrays are otherwise with a flag its own words may tell
+    "documented.py": """
+def with_words(weights, states, both):
+    \"\"\"Read out.
+
+    Args:
+        weights (float32): output weights (H, P)
+        states (float32): states (L, P)
+        both (bool): whether to go back as well; weights have 2P columns then
+    \"\"\"
+    if both:
+        states = jnp.concatenate((states, states), axis=-1)
+    return states @ weights.T
+
+def without(weights, states, both):
+    \"\"\"Read out.
+
+    Args:
+        weights (float32): output weights (H, P)
+        states (float32): states (L, P)
+        both (bool): whether to go back as well
+    \"\"\"
+    if both:
+        states = jnp.concatenate((states, states), axis=-1)
+    return states @ weights.T  ~SC301
+""",
     # also where the sizes of a layer have to be found first
     "of_layers.py": """
 class Causal(eqx.Module):

@@ -112,6 +112,36 @@ class Mapped(eqx.Module):
         z = x @ self.w  # (d,)  ~SC201
         return y + z
 """,
+    # the docstring of a private function may be that of what others call
+    "mapped_in_public.py": """
+def _scaled(diagonal, rows):
+    '''Scale.
+
+    Args:
+        diagonal: array of shape (n,)
+        rows: array of shape (n, m)
+
+    Returns:
+        array of shape (n, m)
+    '''
+    return diagonal * rows
+
+scaled = jax.vmap(_scaled)
+
+def _turned(diagonal, rows):
+    '''Scale and turn.
+
+    Args:
+        diagonal: array of shape (n,)
+        rows: array of shape (n, m)
+
+    Returns:
+        array of shape (m, n)  ~SC207
+    '''
+    return diagonal * rows
+
+turned = jax.vmap(_turned)
+""",
     "collectives.py": """
 def synchronised(g: Float[Array, "n d"]) -> Float[Array, "n d"]:
     m = jax.lax.pmean(g, "devices")  # (n, d)

@@ -351,7 +351,7 @@ class CommentClaimReader:
             first = [*given, *targets[:1]] if given and targets[0].elements else [*targets[:1], *heading, *given]
             targets = [*first, *targets[1:]]
         places = tuple(dict.fromkeys(place for target in targets for place in target.places))
-        if not own and places and _has_axis_of_one(segment):
+        if places and (not own or segment.arrow) and _has_axis_of_one(segment):
             widened = self.other_places.widened_operand(placed)
             places = places if widened is None else (*places, widened)
         updated = self.other_places.updated_part(placed) if places and not segment.labels else None

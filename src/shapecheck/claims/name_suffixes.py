@@ -80,7 +80,23 @@ class NameSuffixes:
         is_known = _WITH_CROSSES.fullmatch(name) is not None or all(
             each in self.known | self._legend for each in spec.names()
         )
-        return SuffixedName(node=node, name=name, spec=spec, place=place, sure=self._is_custom and is_known)
+        is_sure = self._is_custom and is_known and name not in self._cut_to_size
+        return SuffixedName(node=node, name=name, spec=spec, place=place, sure=is_sure)
+
+    @cached_property
+    def _cut_to_size(self) -> frozenset[str]:
+        """The names of which the file takes as much as their own letters say: `cos_TK[:T]` is of a longer table."""
+        found: set[str] = set()
+        for node in ast.walk(self.source.tree) if self.source.tree is not None else ():
+            if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+                spec = self._shape_of(node.value.id)
+                index = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+                ends = {
+                    last_name(each.upper) for each in index if isinstance(each, ast.Slice) and each.upper is not None
+                }
+                if spec is not None and not ends.isdisjoint(spec.names()):
+                    found.add(node.value.id)
+        return frozenset(found)
 
     def _shape_of(self, name: str) -> Spec | None:
         """What the end of a name says: the axes between crosses, or its capitals, if each is a dim of the file."""

@@ -84,7 +84,7 @@ from shapecheck.evaluate.inputs.trials.size_assignment import SizeAssignment
 from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec, CallSignature, names_alike
 from shapecheck.evaluate.inputs.trials.trial import Apart, BoundCall, CallSpec, Trial
 from shapecheck.evaluate.jax_internals import is_mapped
-from shapecheck.evaluate.probes.attribute_access import read_attribute, unwrap
+from shapecheck.evaluate.probes.attribute_access import read_attribute, underlying_function, unwrap
 from shapecheck.evaluate.probes.decided_conditions import decided_conditions
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.probes.recorder import Recorder
@@ -151,9 +151,10 @@ class CallBuilder:
         """
         inner = _readable(function)
         call_spec = self._call(inner, self.invoke_function(inner), statics=given)
-        if not is_mapped(function):
+        mapped = function if is_mapped(function) else _mapped_of_private(function)
+        if mapped is None:
             return call_spec
-        whole = self._call(inner, self.invoke_function(function), statics=given)
+        whole = self._call(inner, self.invoke_function(mapped), statics=given)
 
         def prepare(trial: Trial) -> BoundCall:
             left = tuple(each for each in trial.choices if each != AS_DECORATED)
@@ -486,6 +487,17 @@ def _of_argument(numbers: Iterable[str], choose: Callable[[str], int], name: str
     """The integer among the arguments that a dim of a record is named after, with its size."""
     found = next((each for each in numbers if each == name or are_spelled_alike(name, each)), None)
     return (found, choose(found)) if found is not None else None
+
+
+def _mapped_of_private(function: Callable[..., object]) -> Callable[..., object] | None:
+    """What others call of a function with an underscore in front, of which its docstring may speak: `f = vmap(_f)`."""
+    name = str(read_attribute(function, "__name__", ""))
+    if not name.startswith("_"):
+        return None
+    module = getattr(underlying_function(function), "__globals__", {})
+    public = module.get(name.lstrip("_"))
+    is_of_it = callable(public) and public is not function and is_mapped(public)
+    return public if callable(public) and is_of_it and inner_function(public) is function else None
 
 
 def _alternatives(described: Collection[ParameterSpec], *, at_times: bool) -> tuple[Choices, ...]:
