@@ -71,7 +71,7 @@ def attended(hidden_BxTxD, cos_TxK):
     return hidden_BxTxD * cos_TxK[:T].mean()
 
 def layer(hidden_BxTxD):
-    cos_TxK = jnp.ones((8192, 10))
+    cos_TxK = jnp.ones((8192, 10))  ~tentative
     out_BxTxD = attended(hidden_BxTxD, cos_TxK)
     out_TxBxD = attended(hidden_BxTxD, cos_TxK)  ~SC208
     return out_BxTxD, out_TxBxD
