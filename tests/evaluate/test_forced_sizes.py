@@ -37,6 +37,26 @@ class Places(nn.Module):
     def __call__(self, x: Float[Array, "b p m"]) -> Float[Array, "b p m"]:
         return x + self.table
 """,
+    # as many items of a mask are true as its maker knows
+    "counted.py": """
+import numpy as np
+
+class Tree:
+    def __init__(self, parents):
+        self.parents = np.asarray(parents)
+        self.is_leaf = ~np.isin(np.arange(len(parents)), self.parents)
+        self.data = jnp.zeros((len(parents), 2))
+
+def make_tree():
+    return Tree([-1, 0, 0, 1, 1, 2])
+
+def with_leaves(tree: Tree, leaves: jnp.ndarray) -> jnp.ndarray:
+    '''
+    Args:
+        leaves: ``(n_leaves, d)`` leaf observations.
+    '''
+    return tree.data.at[tree.is_leaf, :1].set(leaves[:, :1])
+""",
     # a number of blocks is no size of a block, though both have that word
     "blocks.py": """
 import dataclasses

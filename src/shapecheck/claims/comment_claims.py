@@ -35,6 +35,8 @@ _LONG_NAME = re.compile(r"(?<![\w.])[a-z][a-z0-9]*_\w+")  # no word of a sentenc
 _VARIABLE_HEADING = re.compile(r"#+\s*+`?[a-z_]\w*+`?\s*+:")
 _WHAT_TAKES_IT = re.compile(r"\b(?:because|since|as)\s.*\b(?:expects?|needs?|wants?|takes?|requires?)\b", re.IGNORECASE)
 _OF_EXPRESSION = re.compile(r"\([^()]*\w\s*[-+*/@]\s*\w[^()]*\)\s*:\s*$")
+# "batch shape (3, 2), last dim is xyz" is about some axes of all
+_OF_SOME_AXES = re.compile(r"\b(?:batch|event|leading|trailing|sample|inner|outer)[\s_-]+shapes?\W*$", re.IGNORECASE)
 # "what f expects, (n, d)", behind a call of it
 _OF_INPUTS = re.compile(
     r"\b(?:inputs?|args?|arguments?|expect\w*|takes?|accepts?|needs?|before|was|old)\b", re.IGNORECASE
@@ -273,6 +275,8 @@ class CommentClaimReader:
         self, line: CommentLine, stated: PlacedSegment, placed: PlacedStatement, targets: list[CommentTarget]
     ) -> Iterator[ClaimDraft]:
         segment, own = stated.segment, line.comment.own_line
+        if segment.shapes and _OF_SOME_AXES.search(line.comment.text[: stated.offset + segment.shapes[0].start]):
+            return
         signature = self.heads.signature(line, segment, placed, targets)
         if signature and len(segment.taken) == len(segment.labels) == 1:
             taken = replace(segment, shapes=segment.taken, taken=(), arrow=False, tail="")

@@ -169,52 +169,115 @@ class AnnotationJudge:
                 return
             failures[index] = outcome
         if failures and len(failures) == len(members):
-            for index, mismatch in failures.items():
+            mixed = self._mixed(members, observation)
+            if mixed is None:
+                self.reader.outcomes.good.update(failures)
+                return
+            for index, mismatch in (mixed or failures).items():
                 self.reader.outcomes.bad.setdefault(index, mismatch)
 
     def _annotation(self, index: int, claim: Claim, observation: Observation) -> Mismatch | None:
-        spec = parse_spec(claim.spec)
-        env = self._environment(observation.names)
         try:
-            is_given = self.sites[claim.sites[0]].kind == "param"
-            parts = select_annotated(claim, observation.value, is_given=is_given)
+            parts, trees = self._parts(claim, observation)
         except WrongStructureError as wrong:
             return Mismatch("structure", wrong.value, self.call, way=wrong.way, wanted=wrong.wanted)
-        memo = self._with_own_integers(claim, spec, observation)
+        memo = self._with_own_integers(claim, parse_spec(claim.spec), observation)
         solved: set[str] = set()
-        trees = pytrees(claim, observation.value) if claim.structure else []
         for part in parts:
-            shape = self.samples.shape(part.value.shape)
-            if shape is None:
-                raise NoArrayError("a size could not be computed")
-            leaf = _place_in_tree(part, trees)
-            result = match(spec, shape, memo, env=env, count=self.samples.count, leaf=leaf)
-            if result.reason == "unbound":
-                known = self._with_solved(spec, shape, memo, env)
-                solved |= {*map(str, spec.dims), *(known.single.keys() - memo.single.keys())} - {*spec.free_names()}
-                closed = self._close_annotation(spec, {*known.single, *env})
-                result = match(closed, shape, known, env=env, count=self.samples.count, leaf=leaf)
-            if result.reason == "unbound":
-                raise NoArrayError(result.detail)
-            if not result.ok and claim.or_number and not part.value.shape:
-                raise NoArrayError(ONE_NUMBER)
-            if not result.ok:
-                reason: Reason = "rank" if result.reason == "rank" else "dim"
-                bound = self.reader.bound_sizes(spec, observation.names)
-                return Mismatch(reason, part.value, self.call, result.dim, bound, way=part.key)
-            if not dtype_fits(claim.dtype, part.value):
-                return Mismatch("dtype", part.value, self.call, way=part.key)
+            found = self._part(claim, part, trees, memo, observation, solved)
+            if isinstance(found, Mismatch):
+                return found
             # Of the `2*l+1` of each entry of a list every one has an l of its own.
-            memo = result.bindings.without(solved) if len(parts) > 1 else result.bindings
+            memo = found.without(solved) if len(parts) > 1 else found
+        found = self._structures(claim, trees, memo)
+        if isinstance(found, Mismatch):
+            return found
+        if claim.sure:  # another may be the sizes of what stands beside it in a union
+            self._remember(found, index, claim, parts[0].value if parts else None)
+        return None
+
+    def _mixed(self, members: Sequence[tuple[int, Claim]], observation: Observation) -> dict[int, Mismatch] | None:
+        """How a union fails of which none fits all of several arrays, each of which may be as another member says.
+
+        So it is of `PyTree[Float[Array, "n"] | Int[Array, "n"]]`. None if it does not fail; empty if it is no such one.
+        """
+        first = members[0][1]
+        if len(members) == 1 or any((c.select, c.structure) != (first.select, first.structure) for _, c in members):
+            return {}
+        try:
+            (parts, trees), *others = (self._parts(claim, observation) for _, claim in members)
+        except (NoArrayError, WrongStructureError):
+            return {}
+        if len(parts) == 1 or any(each != parts for each, _ in others):
+            return {}
+        memo = self.reader.memo
+        for part in parts:
+            found = {index: self._part(claim, part, trees, memo, observation, set()) for index, claim in members}
+            fitting = [each for each in found.values() if not isinstance(each, Mismatch)]
+            if not fitting:
+                return {index: each for index, each in found.items() if isinstance(each, Mismatch)}
+            memo = fitting[0]
+        whole = self._structures(first, trees, memo)
+        if isinstance(whole, Mismatch):
+            return {index: whole for index, _ in members}
+        if all(claim.sure for _, claim in members):
+            self._remember(whole, *members[0], parts[0].value)
+        return None
+
+    def _parts(
+        self, claim: Claim, observation: Observation
+    ) -> tuple[Sequence[SelectedArray], Sequence[tuple[Value, str]]]:
+        """The arrays that an annotation is about, and the pytrees that have its structure's name.
+
+        Raises NoArrayError if there are none, and WrongStructureError of a value that is no such container.
+        """
+        is_given = self.sites[claim.sites[0]].kind == "param"
+        parts = select_annotated(claim, observation.value, is_given=is_given)
+        return parts, pytrees(claim, observation.value) if claim.structure else []
+
+    def _part(
+        self,
+        claim: Claim,
+        part: SelectedArray,
+        trees: Sequence[tuple[Value, str]],
+        memo: Bindings,
+        observation: Observation,
+        solved: set[str],
+    ) -> Mismatch | Bindings:
+        """What the names mean after one array, or how it fails; names that only its sums have are noted as `solved`."""
+        spec = parse_spec(claim.spec)
+        env = self._environment(observation.names)
+        shape = self.samples.shape(part.value.shape)
+        if shape is None:
+            raise NoArrayError("a size could not be computed")
+        leaf = _place_in_tree(part, trees)
+        result = match(spec, shape, memo, env=env, count=self.samples.count, leaf=leaf)
+        if result.reason == "unbound":
+            known = self._with_solved(spec, shape, memo, env)
+            solved |= {*map(str, spec.dims), *(known.single.keys() - memo.single.keys())} - {*spec.free_names()}
+            closed = self._close_annotation(spec, {*known.single, *env})
+            result = match(closed, shape, known, env=env, count=self.samples.count, leaf=leaf)
+        if result.reason == "unbound":
+            raise NoArrayError(result.detail)
+        if not result.ok and claim.or_number and not part.value.shape:
+            raise NoArrayError(ONE_NUMBER)
+        if not result.ok:
+            reason: Reason = "rank" if result.reason == "rank" else "dim"
+            bound = self.reader.bound_sizes(spec, observation.names)
+            return Mismatch(reason, part.value, self.call, result.dim, bound, way=part.key)
+        if not dtype_fits(claim.dtype, part.value):
+            return Mismatch("dtype", part.value, self.call, way=part.key)
+        return result.bindings
+
+    def _structures(self, claim: Claim, trees: Sequence[tuple[Value, str]], memo: Bindings) -> Mismatch | Bindings:
+        """What the name of a structure means then, or which pytree has another."""
         structure = claim.structure.strip()
         for tree, way in trees if structure.isidentifier() else ():
             text = skeleton(tree)
             if memo.structures.get(structure, text) != text:
                 return Mismatch("structure", tree, self.call, way=way)
             memo = memo.with_structure(structure, text)
-        if claim.sure:  # another may be the sizes of what stands beside it in a union
-            self._remember(memo, index, claim, parts[0].value if parts else None)
-        return None
+        return memo
 
     def _with_own_integers(self, claim: Claim, spec: Spec, observation: Observation) -> Bindings:
         """These bindings, and for the annotation of a result the integers among the parameters.

@@ -196,11 +196,32 @@ class CommentJudge:
                 groups[claim.group].append(index)
         outcomes = self.outcomes
         for members in groups.values():
-            if any(i in outcomes.good and i not in outcomes.bad for i in members):
+            if any(i in outcomes.good and i not in outcomes.bad for i in members) or self._are_mixed(members):
                 for index in members:
                     outcomes.bad.pop(index, None)
                     outcomes.good.add(index)
         return outcomes
+
+    def _are_mixed(self, members: Sequence[int]) -> bool:
+        """Whether each of several arrays in a field is as some member of the union in its annotation says."""
+        claims = [self.claims[index] for index in members]
+        first = claims[0]
+        if len({(each.notation, each.sites[:1], each.select) for each in claims}) > 1 or first.notation != "annotation":
+            return False
+        for turn, observation in self._by_turn(first.sites[0]):
+            try:
+                parts, *others = (select_described(each, observation.value)[0] for each in claims)
+            except NoArrayError:
+                return False
+            if len(parts) == 1 or any(each != parts for each in others):
+                return False
+            for part in parts:
+                fits = (
+                    self._part(c, spec, part, observation.names, turn) for c in claims for spec in self.reader.specs(c)
+                )
+                if all(mismatch is not None for mismatch in fits):
+                    return False
+        return True
 
     def _claim(self, index: int, claim: Claim) -> None:
         primary = natural_site(self.reader, claim)
