@@ -42,20 +42,18 @@ class Places(nn.Module):
 import numpy as np
 
 class Tree:
-    def __init__(self, parents):
-        self.parents = np.asarray(parents)
-        self.is_leaf = ~np.isin(np.arange(len(parents)), self.parents)
-        self.data = jnp.zeros((len(parents), 2))
+    def __init__(self, depth: int):
+        self.is_leaf = np.arange(11) >= 4
+        self.data = jnp.zeros((11, 2))
 
-def make_tree():
-    return Tree([-1, 0, 0, 1, 1, 2])
+def with_leaves(tree: Tree, leaves: Float[Array, "n_leaves 2"]) -> Float[Array, "11 2"]:
+    return tree.data.at[tree.is_leaf].set(leaves)
 
-def with_leaves(tree: Tree, leaves: jnp.ndarray) -> jnp.ndarray:
-    '''
-    Args:
-        leaves: ``(n_leaves, d)`` leaf observations.
-    '''
-    return tree.data.at[tree.is_leaf, :1].set(leaves[:, :1])
+def wrong(tree: Tree, leaves: Float[Array, "n_leaves 2"]) -> Float[Array, "n_leaves 2"]: ~SC203
+    return tree.data.at[tree.is_leaf].set(leaves)
+
+def turned(tree: Tree, leaves: Float[Array, "2 n_leaves"]) -> Float[Array, "11 2"]:
+    return tree.data.at[tree.is_leaf].set(leaves) ~SC301
 """,
     # a number of blocks is no size of a block, though both have that word
     "blocks.py": """

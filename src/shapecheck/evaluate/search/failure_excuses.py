@@ -70,7 +70,7 @@ def is_excused(failed: Sequence[TrialOutcome], call_spec: CallSpec) -> bool:
         return True
     if _counts_otherwise(first, call_spec) or _indexes_by_made(first) or lacks_layer(first):
         return True
-    if _maps_one_record(first) or _leaves_rest(first) or _counts_true(first):
+    if _maps_one_record(first) or _leaves_rest(first):
         return True
     if _meets_product(failed) and not _has_product_beside(first, signature):
         return True
@@ -171,19 +171,6 @@ def _maps_one_record(outcome: TrialOutcome) -> bool:
     """
     maps_one = outcome.failure is not None and _MAPS_ONE.search(outcome.failure.message) is not None
     return maps_one and outcome.bound_call is not None and outcome.bound_call.has_inner_arrays
-
-
-def _counts_true(outcome: TrialOutcome) -> bool:
-    """Whether a size that does not fit is none of an axis where a mask is used: as many items of it are true.
-
-    Those are its values, which are made up, or as the project's own code makes one.
-    """
-    failure, bound_call = outcome.failure, outcome.bound_call
-    if failure is None or bound_call is None or not any(text.startswith("bool[") for _, text in failure.arrays):
-        return False
-    of_arrays = {number for _, text in failure.arrays for number in _NUMBERS.findall(text.partition("[")[2])}
-    known = {"1", *of_arrays, *map(str, bound_call.sizes().by_name().values()), *map(str, bound_call.sizes().own)}
-    return any(not {*axes} <= known for axes in opposite_sizes(failure.message))
 
 
 def meets_default(error: TrialOutcome, kept: TrialOutcome) -> bool:

@@ -273,6 +273,21 @@ def meets_count(tie: Tie, outcome: TrialOutcome, signature: CallSignature) -> bo
     return any(signature.may_count_as(name, each) for each in named)
 
 
+def counts_true(tie: Tie, outcome: TrialOutcome) -> bool:
+    """Whether the size of a tie is that of no axis where a mask is used: as many items of it are true.
+
+    Those are its values, as who makes the mask knows.
+    """
+    failure, bound_call = outcome.failure, outcome.bound_call
+    if failure is None or bound_call is None or not tie[1].isdigit():
+        return False
+    of_arrays = {number for _, text in failure.arrays for number in _NUMBER.findall(text.partition("[")[2])}
+    known = {"1", *of_arrays, *map(str, bound_call.sizes().by_name().values()), *map(str, bound_call.sizes().own)}
+    met = {dict(bound_call.chosen).get(tie[0], ""), tie[1]}
+    is_masked = any(text.startswith("bool[") for _, text in failure.arrays)
+    return is_masked and tie[1] not in known and any(met == {*pair} for pair in opposite_sizes(failure.message))
+
+
 def contracts_with_own(tie: Tie, outcome: TrialOutcome, signature: CallSignature) -> bool:
     """Whether the size of a tie is that of an array which the instance holds or the code writes, and multiplies there.
 

@@ -13,7 +13,7 @@ from shapecheck.evaluate.inputs.trials.size_assignment import STACKED, known_siz
 from shapecheck.evaluate.inputs.trials.ties import ArgumentSpec, CallSignature, Tie, equal_through_open, explain_tie
 from shapecheck.evaluate.inputs.trials.trial import BoundCall, TrialOutcome
 from shapecheck.evaluate.probes.recorder import ClaimedShapes
-from shapecheck.evaluate.search.suggest_ties import contracts_with_own, meets_count
+from shapecheck.evaluate.search.suggest_ties import contracts_with_own, counts_true, meets_count
 from shapecheck.evaluate.search.unfit_sizes import contracts
 from shapecheck.model import ArrayValue, Assumption, FunctionKey
 from shapecheck.shapes import NamedDim, parse_spec
@@ -56,6 +56,7 @@ class TieExplanations:
         if (
             (contracts_with_own(tie, outcome, signature) and not self._is_called_otherwise(tie, outcome))
             or meets_count(tie, outcome, signature)
+            or counts_true(tie, outcome)
             or self._is_named_so(tie, outcome)
         ):
             self.met.add(tie)
