@@ -37,6 +37,39 @@ class Places(nn.Module):
     def __call__(self, x: Float[Array, "b p m"]) -> Float[Array, "b p m"]:
         return x + self.table
 """,
+    # a helper has two names for what its callers have one of
+    "told_apart_inside.py": """
+def scaled(x: Float[Array, "head seq dim"], scale: Float[Array, "seq"]) -> Float[Array, "head seq dim"]:
+    return x * scale[:, None]
+
+class Attention(eqx.Module):
+    qkv: eqx.nn.Linear
+    head_dim: int
+
+    def __init__(self, dim: int, num_heads: int, *, key: PRNGKeyArray):
+        self.qkv = eqx.nn.Linear(dim, dim, key=key)
+        self.head_dim = dim // num_heads
+
+    def __call__(self, x: Float[Array, "n dim"]) -> Float[Array, "n dim"]:
+        v = jax.vmap(self.qkv)(x).reshape(x.shape[0], -1, self.head_dim).transpose(1, 0, 2)
+        v = scaled(v, jnp.ones(x.shape[0]))
+        return x + v.reshape(v.shape[0], -1) ~SC305
+
+class Right(eqx.Module):
+    attention: Attention
+    qkv: eqx.nn.Linear
+    head_dim: int
+
+    def __init__(self, dim: int, num_heads: int, *, key: PRNGKeyArray):
+        self.attention = Attention(dim, num_heads, key=key)
+        self.qkv = eqx.nn.Linear(dim, dim, key=key)
+        self.head_dim = dim // num_heads
+
+    def __call__(self, x: Float[Array, "n dim"]) -> Float[Array, "n dim"]:
+        v = jax.vmap(self.qkv)(x).reshape(x.shape[0], -1, self.head_dim).transpose(1, 0, 2)
+        v = scaled(v, jnp.ones(x.shape[0]))
+        return x + v.transpose(1, 0, 2).reshape(v.shape[1], -1)
+""",
     # as many items of a mask are true as its maker knows
     "counted.py": """
 import numpy as np

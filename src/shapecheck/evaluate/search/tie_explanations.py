@@ -29,7 +29,8 @@ class TieExplanations:
     A search notes the ties that it has seen to be so: `met` are sizes of arrays that instances hold, with which axes
     are contracted; `related` are as functions that are called say of their arguments; `demanded` are as a check in the
     code demands of its arguments; `contracted` are with axes in front, as of `...`, over which the code sums, so that
-    these are none of a batch; `columns` are names of last axes, by which integers code flattens these.
+    these are none of a batch; `apart` are of sizes that a claim of what was computed has two names for; `columns` are
+    names of last axes, by which integers code flattens these.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class TieExplanations:
         self.related: set[Tie] = set()
         self.demanded: set[Tie] = set()
         self.contracted: set[Tie] = set()
+        self.apart: set[Tie] = set()
         self.columns: dict[str, tuple[str, ...]] = {}
 
     def is_explained(self, tie: Tie, outcome: TrialOutcome) -> bool:
@@ -52,6 +54,9 @@ class TieExplanations:
         signature = self._signature
         if signature.is_variadic_axis(tie[0]) and tie[1].isdigit() and contracts(outcome):
             self.contracted.add(tie)
+            return False
+        if self._is_told_apart(tie, outcome):
+            self.apart.add(tie)
             return False
         if (
             (contracts_with_own(tie, outcome, signature) and not self._is_called_otherwise(tie, outcome))
@@ -81,8 +86,8 @@ class TieExplanations:
         if outcome.bound_call is None:
             return Assumption("tie", *tie, "invented")
         name, text = tie
-        if tie in self.contracted:
-            named = outcome.bound_call.sizes().names_of(int(text))
+        if tie in self.contracted or tie in self.apart:
+            named = outcome.bound_call.sizes().names_of(int(text)) if text.isdigit() else []
             return Assumption("tie", name, named[0] if named else text, "invented")
         if tie in self.related or tie in self.demanded:
             named = outcome.bound_call.sizes().names_of(int(text)) if text.isdigit() else []
@@ -171,7 +176,7 @@ class TieExplanations:
         known |= {name for name, _ in (*bound_call.chosen, *bound_call.fields, *bound_call.shared)}
         known = {name for name in known if not self._signature.is_nobodys(name)}
         known |= {each.removeprefix("*") for each in self._signature.variadics()}
-        for observed, claimed in self._claimed_values(found):
+        for observed, claimed in self._claimed_values(found, inside=True):
             pairs = zip(parse_spec(claimed).dims, observed, strict=True)
             named = [(dim.name, axis) for dim, axis in pairs if isinstance(dim, NamedDim)]
             for (name, axis), (other, length) in itertools.permutations(named, 2):
@@ -180,10 +185,33 @@ class TieExplanations:
                     return True
         return False
 
-    def _claimed_values(self, outcome: TrialOutcome) -> Iterator[tuple[tuple[str, ...], str]]:
-        """The shapes of arrays in the evaluated function, and what claims of as many axes say of them."""
+    def _is_told_apart(self, tie: Tie, outcome: TrialOutcome) -> bool:
+        """Whether a claim of what was computed, here or in what is called, has two names for the sizes of a tie.
+
+        Of `"head seq dim"` that is (8, 68, 6) seq is not the number of heads, whatever it is called outside.
+        """
+        if outcome.bound_call is None or tie[1].isidentifier():
+            return False
+        size = dict(outcome.bound_call.chosen).get(tie[0], "")
+        sizes = outcome.bound_call.sizes().by_name()
+        number = tie[1] if tie[1].isdigit() else str(known_size(parse_spec(f"({tie[1]})").dims[0], sizes))
+        if not (size.isdigit() and number.isdigit()) or size == number:
+            return False
+        for observed, claimed in self._claimed_values(outcome, inside=True):
+            pairs = zip(parse_spec(claimed).dims, observed, strict=True)
+            named = {axis: dim.name for dim, axis in pairs if isinstance(dim, NamedDim)}
+            if size in named and number in named and not may_be_one_dim(named[size], named[number]):
+                return True
+        return False
+
+    def _claimed_values(self, outcome: TrialOutcome, *, inside: bool = False) -> Iterator[tuple[tuple[str, ...], str]]:
+        """The shapes of arrays in the evaluated function, and what claims of as many axes say of them.
+
+        Also `inside` of what it calls of its file, whose claims may have the same name for a size that it hands on.
+        """
+        path = self._scope[0] if self._scope is not None and inside else ""
         for call in outcome.calls:
-            for each in call.observations if (call.path, call.scope) == self._scope else ():
+            for each in call.observations if (call.path, call.scope) == self._scope or call.path == path else ():
                 claimed = self._claimed_shapes.get((call.path, each.site))
                 shape = each.value.shape if isinstance(each.value, ArrayValue) else ()
                 if claimed is not None and len(parse_spec(claimed.spec).dims) == len(shape):

@@ -93,7 +93,9 @@ class TiedErrors:
         if self._accuses and self._takes_no_stacks(errors[0]):
             single = set(stacked_records(errors[0]).values())
             errors = tuple(without_doubt(each, single) for each in errors)
-        return (*(outcome.with_requirement(requires) for outcome in errors), *further.tied)
+        ties = {tie for each in further.tied for tie in each.trial.substitution.ties}
+        apart = not ties.isdisjoint(self._sizes.explanations.apart)
+        return (*(outcome.with_requirement(requires, told_apart=apart) for outcome in errors), *further.tied)
 
     def _runs_without(self, tie: Assumption, error: TrialOutcome) -> bool:
         """Whether the code runs with arguments given that were left out, where a tie does not hold that it needs else.
