@@ -53,6 +53,9 @@ _MAY_STATE = re.compile(
 _OR_TREE = re.compile(r"\bor\s+(?:an?\s+)?(?:pytrees?|trees?|nested\b)", re.IGNORECASE)
 _SCALAR_NAMED = re.compile(r"\b(?:an?|the)\s+scalar\s+[`'\"*]*(?P<name>[A-Za-z_]\w*)")  # "along (a scalar index)"
 _LIST_OF_TUPLES = re.compile(r"\b[Ll]ists? of\b[^.:]*\b(?:tuples?|pairs?)\b")
+_ALONE = re.compile(
+    r"\(([A-Z]|[A-Za-z]\w*_\w+)\)"
+)  # `(M)`, `(n_beacons)`: the one axis of a vector where others have it too
 
 
 @dataclass(frozen=True)
@@ -167,15 +170,19 @@ class DocstringReader:
         *items, prose = items
         one_of = self.new_group() if _returns_one_of(node, items) else None
         said: set[str] = set()  # the names of dims that the parameters have here
+        known_by_others: set[str] = set()  # those of claims that are sure
         wished = _wished_sizes(items)
         for item in items:
             text = _join_lines(item.lines)
             if _MAY_STATE.search(text.text) or lone_capital(text.text) or says_entries(text.text) is not None:
-                known = self.readable | said if item.kind == "return" else self.readable
+                beside = said if item.kind == "return" else said.intersection(_ALONE.findall(text.text))
+                known = self.readable | beside
                 claims = list(self._of_item(scope, node, item, text, returned if one_of is None else 1, known))
                 if item.kind == "return" and one_of is not None:
                     claims = [replace(claim, group=one_of) for claim in claims]
+                claims = [_as_sure_as_others(claim, known_by_others) for claim in claims]
                 said.update(name for claim in claims for name in parse_spec(claim.spec).names())
+                known_by_others.update(n for claim in claims if claim.sure for n in parse_spec(claim.spec).names())
                 yield from claims if item.kind == "return" else (_with_any(claim, wished) for claim in claims)
         gives = isinstance(node, Function) and not is_generator(node) and any(True for _ in returned_values(node))
         says_result = not gives or any(each.kind == "return" for each in items)
@@ -491,6 +498,12 @@ def _wished_sizes(items: Sequence[Item]) -> frozenset[str]:
     """The parameters that are sizes to be had: `frames: the target number of frames`. What comes in may have others."""
     found = (item.names for item in items if item.kind == "param" and _WISHED.match(_join_lines(item.lines).text))
     return frozenset(name for names in found for name in names)
+
+
+def _as_sure_as_others(claim: Claim, known: Set[str]) -> Claim:
+    """A claim that nothing but its place says to be one, sure where those of other entries have all of its names."""
+    names = parse_spec(claim.spec).names()
+    return replace(claim, sure=True) if not (claim.sure or claim.loose) and names and known.issuperset(names) else claim
 
 
 def _with_any(claim: Claim, sizes: Set[str]) -> Claim:

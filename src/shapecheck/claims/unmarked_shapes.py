@@ -180,11 +180,9 @@ def may_be_shape(bracket: Bracket, known: Container[str]) -> bool:
     if len(bracket.spec.dims) == 1 and not bracket.trailing_comma:
         dim = bracket.spec.dims[0]
         word = not isinstance(dim, SymbolicDim) or all(name in known or "_" in name for name in names)
-        return (
-            word
-            and bracket.text.startswith("[")
-            and all("_" in name or name in known or is_dim_word(name) for name in names)
-        )
+        if not bracket.text.startswith("["):  # `charges: (M)` beside `atoms: (M, 3)`; words may be anything else
+            return word and all(name in known and ("_" in name or name.isupper()) for name in names)
+        return word and all("_" in name or name in known or is_dim_word(name) for name in names)
     return True
 
 
