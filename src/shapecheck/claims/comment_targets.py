@@ -298,6 +298,8 @@ class CommentTargets:
         parameter = CommentTarget(scope=scope, name=beside[-1].arg, places=(place,), statement=placed)
         if not alone:
             return _join_readings([parameter, returned] if node in self._with_parameters else [returned, parameter])
+        if re.search(rf"\b{re.escape(parameter.name)}\b", comment.text):
+            return replace(parameter, unsure=True)  # `x: (b, t)` names it
         return replace(_join_readings([parameter, returned]) if len(beside) == 1 else returned, unsure=True)
 
     def signature(self, placed: PlacedStatement) -> tuple[CommentTarget, ...]:

@@ -503,7 +503,7 @@ def _wished_sizes(items: Sequence[Item]) -> frozenset[str]:
 def _as_sure_as_others(claim: Claim, known: Set[str]) -> Claim:
     """A claim that nothing but its place says to be one, sure where those of other entries have all of its names."""
     names = parse_spec(claim.spec).names()
-    return replace(claim, sure=True) if not (claim.sure or claim.loose) and names and known.issuperset(names) else claim
+    return replace(claim, sure=True) if not (claim.sure or claim.loose) and names and {*names} <= known else claim
 
 
 def _with_any(claim: Claim, sizes: Set[str]) -> Claim:

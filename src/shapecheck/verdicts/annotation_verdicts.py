@@ -169,7 +169,7 @@ class AnnotationJudge:
                 return
             failures[index] = outcome
         if failures and len(failures) == len(members):
-            mixed = self._mixed(members, observation)
+            mixed = self._failures_of_mixed(members, observation)
             if mixed is None:
                 self.reader.outcomes.good.update(failures)
                 return
@@ -196,7 +196,9 @@ class AnnotationJudge:
             self._remember(found, index, claim, parts[0].value if parts else None)
         return None
 
-    def _mixed(self, members: Sequence[tuple[int, Claim]], observation: Observation) -> dict[int, Mismatch] | None:
+    def _failures_of_mixed(
+        self, members: Sequence[tuple[int, Claim]], observation: Observation
+    ) -> dict[int, Mismatch] | None:
         """How a union fails of which none fits all of several arrays, each of which may be as another member says.
 
         So it is of `PyTree[Float[Array, "n"] | Int[Array, "n"]]`. None if it does not fail; empty if it is no such one.

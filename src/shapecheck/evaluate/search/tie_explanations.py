@@ -55,7 +55,7 @@ class TieExplanations:
         if signature.is_variadic_axis(tie[0]) and tie[1].isdigit() and contracts(outcome):
             self.contracted.add(tie)
             return False
-        if self._is_told_apart(tie, outcome):
+        if self._has_two_names(tie, outcome):
             self.apart.add(tie)
             return False
         if (
@@ -185,7 +185,7 @@ class TieExplanations:
                     return True
         return False
 
-    def _is_told_apart(self, tie: Tie, outcome: TrialOutcome) -> bool:
+    def _has_two_names(self, tie: Tie, outcome: TrialOutcome) -> bool:
         """Whether a claim of what was computed, here or in what is called, has two names for the sizes of a tie.
 
         Of `"head seq dim"` that is (8, 68, 6) seq is not the number of heads, whatever it is called outside.

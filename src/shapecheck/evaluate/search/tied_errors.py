@@ -95,7 +95,7 @@ class TiedErrors:
             errors = tuple(without_doubt(each, single) for each in errors)
         ties = {tie for each in further.tied for tie in each.trial.substitution.ties}
         apart = not ties.isdisjoint(self._sizes.explanations.apart)
-        return (*(outcome.with_requirement(requires, told_apart=apart) for outcome in errors), *further.tied)
+        return (*(outcome.with_requirement(requires, has_two_names=apart) for outcome in errors), *further.tied)
 
     def _runs_without(self, tie: Assumption, error: TrialOutcome) -> bool:
         """Whether the code runs with arguments given that were left out, where a tie does not hold that it needs else.

@@ -234,12 +234,12 @@ class TrialOutcome:
         """Whether other sizes can be tried."""
         return self.bound_call is not None and bool(self.bound_call.chosen or self.trial.substitution.ties)
 
-    def with_requirement(self, requires: str, *, told_apart: bool = False) -> TrialOutcome:
+    def with_requirement(self, requires: str, *, has_two_names: bool = False) -> TrialOutcome:
         """The same failure, with what its code requires: perhaps of two sizes that a claim has two names for."""
         if self.failure is None:
             return self
         name, is_tie, other = requires.partition(" = ")
-        of_two_kinds = told_apart or (bool(is_tie) and are_of_two_kinds(name, _NAME.findall(other)))
+        of_two_kinds = has_two_names or (bool(is_tie) and are_of_two_kinds(name, _NAME.findall(other)))
         failure = dataclasses.replace(self.failure, requires=requires, of_two_kinds=of_two_kinds)
         return dataclasses.replace(self, failure=failure)
 
