@@ -53,9 +53,8 @@ _MAY_STATE = re.compile(
 _OR_TREE = re.compile(r"\bor\s+(?:an?\s+)?(?:pytrees?|trees?|nested\b)", re.IGNORECASE)
 _SCALAR_NAMED = re.compile(r"\b(?:an?|the)\s+scalar\s+[`'\"*]*(?P<name>[A-Za-z_]\w*)")  # "along (a scalar index)"
 _LIST_OF_TUPLES = re.compile(r"\b[Ll]ists? of\b[^.:]*\b(?:tuples?|pairs?)\b")
-_ALONE = re.compile(
-    r"\(([A-Z]|[A-Za-z]\w*_\w+)\)"
-)  # `(M)`, `(n_beacons)`: the one axis of a vector where others have it too
+# `(M)`, `(n_beacons)`: the one axis of a vector, where others have it too
+_ALONE = re.compile(r"\(([A-Z]|[A-Za-z]\w*_\w+)\)")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar, cast
 
+from shapecheck.evaluate.probes.attribute_access import read_attribute
 from shapecheck.model import Scope, Site
 
 
@@ -69,8 +70,8 @@ class DeclaredMethods(Generic[ProbeT]):
 
 def _has_docstring(cls: type, name: str) -> bool:
     found = inspect.getattr_static(cls, name, None)
-    wrapped = getattr(found, "__func__", found)  # of what is static or of the class, whose own one may be the builtin's
-    return isinstance(getattr(wrapped, "__doc__", None), str)
+    wrapped = read_attribute(found, "__func__", found)  # of what is static, or of the class
+    return isinstance(read_attribute(wrapped, "__doc__", None), str)
 
 
 def _with_claims(probe: ProbeT, declared: Scope, override: Scope, *, documented: bool) -> DeclaredMethod[ProbeT] | None:

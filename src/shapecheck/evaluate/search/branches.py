@@ -10,7 +10,6 @@ import ast
 import dataclasses
 import enum
 import inspect
-import re
 import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from typing import Literal, Union
 
 from shapecheck.evaluate.inputs.facts import name_hints
 from shapecheck.evaluate.inputs.facts.defining_source import defining_source
+from shapecheck.evaluate.inputs.facts.documented_flags import changes_others
 from shapecheck.evaluate.inputs.facts.known_modes import known_modes
 from shapecheck.evaluate.inputs.facts.runtime_annotations import (
     MISSING,
@@ -55,7 +55,6 @@ _SECONDS = 4.0  # for all other paths of one function
 _MOST_ATTEMPTS = 120  # for one of them
 _MOST = 8  # values of switches that are tried
 _MOST_TOGETHER = 2
-_OF_SHAPES = re.compile(r"\b(?:shape|size|col|row|axis|axes|dim|must|should|has|have|expect|assume)\w*", re.IGNORECASE)
 # Of `if features % heads == 0:`, and of `if seq > 512:`, where the usual sizes take the other branch.
 _OTHER_SIZES = (
     ((DIVISIBLE, DIVISIBLE_TOO), "with sizes that divide each other", (ast.Mod,)),
@@ -371,7 +370,7 @@ def _values_of(switch: Switch, function: Callable[..., object] | None, owner: ty
     if holder is None:
         return []
     annotation, default = _parameter(holder, rest)
-    provenance: Provenance = "invented" if _speaks_of_others(holder, rest) else "written"
+    provenance: Provenance = "invented" if changes_others(holder, rest) else "written"
     found = [SwitchValue(name, value, provenance) for value in _others(annotation, default, rest, texts)]
     if annotation is int or type(default) is int:
         modes = known_modes(holder, rest)
@@ -380,33 +379,6 @@ def _values_of(switch: Switch, function: Callable[..., object] | None, owner: ty
     if isinstance(default, str) and default in texts and not _choices(annotation):
         found.append(SwitchValue(name, "another", "invented"))  # what is no text that it is compared with
     return found
-
-
-def _speaks_of_others(function: Callable[..., object], name: str) -> bool:
-    """Whether a docstring says of a parameter something about others, which may be otherwise with it then.
-
-    "bidirectional (bool): whether ... Note for this case C_tilde will have 2P cols".
-    """
-    lines = (inspect.getdoc(function) or "").splitlines()
-    others = [each for each in signature_of(function).parameters if each != name and len(each) > 1]
-    entry = re.compile(rf"[\s*:-]*(?:param )?(?P<name>{'|'.join(map(re.escape, [name, *others]))})\b\W*[(:\[]")
-    starts = [(index, match["name"]) for index, line in enumerate(lines) if (match := entry.match(line))]
-    own = next((place for place, (_, each) in enumerate(starts) if each == name), None)
-    if own is None:
-        return False
-    end = starts[own + 1][0] if own + 1 < len(starts) else len(lines)
-    indent = _indent(lines[starts[own][0]])
-    text = [lines[starts[own][0]]]
-    for line in lines[starts[own][0] + 1 : end]:
-        if line.strip() and _indent(line) <= indent:
-            break
-        text.append(line)
-    said = " ".join(text)
-    return not set(re.findall(r"\w+", said)).isdisjoint(others) and _OF_SHAPES.search(said) is not None
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
 
 
 def _holder(
