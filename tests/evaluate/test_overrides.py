@@ -13,6 +13,20 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 """
 
+SCORER = """
+class Scorer(abc.ABC):
+    @abc.abstractmethod
+    def score(self, x: Array) -> Array:
+        \"\"\"The score.
+
+        Args:
+            x: array of shape (n, d)
+
+        Returns:
+            array of shape (n,)  ~{mark}
+        \"\"\"
+"""
+
 CASES = {
     "abstract.py": """
 class Pool(eqx.Module):
@@ -80,19 +94,8 @@ class Total(Gain):
         return x.sum()
 """,
     # what has no words of its own is what the base's docstring says
-    "documented.py": """
-class Scorer(abc.ABC):
-    @abc.abstractmethod
-    def score(self, x: Array) -> Array:
-        \"\"\"The score.
-
-        Args:
-            x: array of shape (n, d)
-
-        Returns:
-            array of shape (n,)  ~SC207
-        \"\"\"
-
+    "documented.py": SCORER.format(mark="SC207")
+    + """
 class OfColumns(Scorer):
     def score(self, x: Array) -> Array:
         return x.sum(0)
@@ -101,19 +104,8 @@ class OfRows(Scorer):
     def score(self, x: Array) -> Array:
         return x.sum(1)
 """,
-    "own_words.py": """
-class Scorer(abc.ABC):
-    @abc.abstractmethod
-    def score(self, x: Array) -> Array:
-        \"\"\"The score.
-
-        Args:
-            x: array of shape (n, d)
-
-        Returns:
-            array of shape (n,)  ~unreached
-        \"\"\"
-
+    "own_words.py": SCORER.format(mark="unreached")
+    + """
 class OfAll(Scorer):
     def score(self, x: Array) -> Array:
         \"\"\"The sum of all of them.\"\"\"

@@ -5,12 +5,10 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
-import typing
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
-from shapecheck.evaluate.inputs.facts.defining_source import owner_of
 from shapecheck.evaluate.inputs.facts.namesakes import are_namesakes
-from shapecheck.evaluate.inputs.facts.runtime_annotations import MISSING, annotation_of, array_type, signature_of
+from shapecheck.evaluate.inputs.facts.runtime_annotations import annotation_of, array_type, signature_of
 from shapecheck.evaluate.inputs.synthesis.made_integers import ALL_EQUAL, EVEN, ODD
 from shapecheck.evaluate.inputs.synthesis.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trials.choices import (
@@ -25,12 +23,12 @@ from shapecheck.evaluate.inputs.trials.choices import (
     is_value_key,
     number_key,
 )
-from shapecheck.evaluate.inputs.trials.size_assignment import DIVISIBLE, DIVISIBLE_TOO, SQUARES, UNNAMED, Substitution
+from shapecheck.evaluate.inputs.trials.size_assignment import DIVISIBLE, DIVISIBLE_TOO, UNNAMED, Substitution
 from shapecheck.evaluate.inputs.trials.ties import Tie
 from shapecheck.evaluate.inputs.trials.trial import CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.choice_search import asks_for_stack
-from shapecheck.evaluate.search.failure_excuses import is_excused, lacks_layer, unpacks
+from shapecheck.evaluate.search.failure_excuses import is_excused, lacks_layer
 from shapecheck.evaluate.search.further_runs import FurtherRuns
 from shapecheck.evaluate.search.size_search import MOST_TIES, SizeSearch, says_division
 from shapecheck.evaluate.search.unfit_sizes import RESHAPE, compared_integers, opposite_sizes, unfit_pairs
@@ -47,7 +45,7 @@ _IS_AXIS = re.compile(r"(?:\w+_)?axis|dim")
 _SEVERAL = 2  # axes of a variadic dim, which then are more than one
 _MEMBER, _MEMBER_SECONDS = 120, 2.0  # attempts and seconds for one member of a union
 _RANKS, _RANKS_SECONDS = 24, 2.0  # attempts and seconds for other ranks of arrays that nothing describes
-_LEAST_FAILURES = 2  # assignments of different sizes that must fail alike
+LEAST_FAILURES = 2  # assignments of different sizes that must fail alike
 _MOST_PAIRS = 30  # of integers of a constructor
 
 
@@ -79,9 +77,7 @@ class CodeErrors:
         if self.first_error(first) is not None:
             if other.trial.construction == ALL_EQUAL and self._entry.whole:
                 return True
-        elif (
-            not first.failed or not all(map(_is_shape_error, first.failed)) or len({o.place for o in first.failed}) > 1
-        ):
+        elif not first.failed or not all(map(is_shape_error, first.failed)) or len({o.place for o in first.failed}) > 1:
             return False
         sizes = other.bound_call.integers if other.bound_call is not None else {}
         for outcome in () if lacks_layer(first.failed[0]) else first.failed[:1]:
@@ -126,7 +122,7 @@ class CodeErrors:
         does, shows nothing; none may come further, or to other words. In place of what may be a number there is an
         array, with which other sizes are made up too.
         """
-        if not _is_shape_error(outcome) or not outcome.has_guessed_rank():
+        if not is_shape_error(outcome) or not outcome.has_guessed_rank():
             return False
         if outcome.trial not in self._of_no_guess:
             with self._attempts.apart(_RANKS, _RANKS_SECONDS):
@@ -153,7 +149,7 @@ class CodeErrors:
     def _run_up_to(self, trial: Trial, error: TrialOutcome) -> TrialOutcome | None:
         """A run, with such sizes for what nothing describes that it comes to where an error is, if it ends before."""
         found = self._attempts.run_if_possible(trial)
-        if found is None or _comes_as_far(found, error) or not _is_shape_error(found) or self._attempts.is_exhausted():
+        if found is None or _comes_as_far(found, error) or not is_shape_error(found) or self._attempts.is_exhausted():
             return found
         mended = self._sizes.mend(found)
         return mended if _comes_as_far(mended, error) else found
@@ -165,7 +161,9 @@ class CodeErrors:
         that all of none, one and two have to fail where these stand in front of others.
         """
         in_front = self._call_spec.signature.variadics() and not self._call_spec.signature.has_inner_variadics()
-        is_counted = self._has_named_variadics() or (in_front and {0, 1, 2} <= {o.trial.rank for o in failed})
+        is_counted = self._call_spec.signature.has_named_variadics() or (
+            in_front and {0, 1, 2} <= {o.trial.rank for o in failed}
+        )
         places = {(o.trial.rank if is_counted else 0, o.place) for o in failed}
         return len(places) == len({rank for rank, _ in places})
 
@@ -175,7 +173,7 @@ class CodeErrors:
         What fails with one axis as with none may then be for `(n, n, d)`, if nobody has counted them.
         """
         first = failed[0]
-        if self._has_named_variadics() or not self._call_spec.signature.variadics():
+        if self._call_spec.signature.has_named_variadics() or not self._call_spec.signature.variadics():
             return False
         trials = [
             dataclasses.replace(first.trial, rank=rank) for rank in self._call_spec.ranks if rank > first.trial.rank
@@ -185,10 +183,6 @@ class CodeErrors:
         tied = (run for each in unlike for run in self._sizes.under_any_tie(SearchResult(failed=(each,))).tied)
         ties = [{*run.trial.substitution.ties} - {*first.trial.substitution.ties} for run in tied]
         return any(o.ok for o in others) or any(each and all({*tie} <= {*UNNAMED} for tie in each) for each in ties)
-
-    def _has_named_variadics(self) -> bool:
-        variadics = self._call_spec.signature.variadics()
-        return bool(variadics) and all(each.startswith("*") for each in variadics)
 
     def _follows_open(self, error: TrialOutcome) -> bool:
         """Whether what does not fit is computed of a size that nobody says: half of a vector of any length.
@@ -284,7 +278,7 @@ class CodeErrors:
                 return True
         return False
 
-    def _follows_length(self, error: TrialOutcome) -> bool:
+    def follows_length(self, error: TrialOutcome) -> bool:
         """Whether what does not fit is another with sequences of another length that were made up: so may axes be many.
 
         A model that is made for `(out, in, *modes)` takes as many axes as that has.
@@ -384,7 +378,7 @@ class CodeErrors:
     def _is_another(self, trial: Trial, error: TrialOutcome) -> bool:
         """Whether a trial evaluates, or comes to something else that does not fit."""
         other = self._attempts.run_if_possible(trial)
-        return other is not None and (other.ok or (_is_shape_error(other) and not _is_same_error(other, error)))
+        return other is not None and (other.ok or (is_shape_error(other) and not _is_same_error(other, error)))
 
     def _fails_as_any(self, found: SearchResult) -> bool:
         """Whether no member of a union fits, whatever is tied: the code rarely treats them all alike.
@@ -425,7 +419,7 @@ class CodeErrors:
         if not self._accuses:
             return (error,)
         if not error.has_invented() and self._call_spec.constructions == (0,):
-            return found.failed[:_LEAST_FAILURES]
+            return found.failed[:LEAST_FAILURES]
         for invention in (ODD, EVEN):
             variant = error.trial.variant if error.trial.variant in (DIVISIBLE, DIVISIBLE_TOO) else 1
             varied = dataclasses.replace(error.trial, variant=variant, invention=invention)
@@ -484,113 +478,6 @@ class CodeErrors:
                     return True
         return False
 
-    def narrow_default(self, name: str, found: SearchResult) -> tuple[TrialOutcome, ...]:
-        """The runs that show that an integer has to be its default, though claims use it as a size.
-
-        Sizes that divide others or follow them in another way are no errors: here only what broadcasts, or joins.
-        """
-        error = self.first_error(found)
-        messages = [each.failure.message for each in found.failed if each.failure is not None]
-        if error is None or len({each.trial.invention for each in found.failed}) < _LEAST_FAILURES:
-            return ()
-        if self._entry.origin == "seen" or any(map(says_division, messages)) or error.has_invented():
-            return ()
-        requires = f"{name} = {dict(self._call_spec.defaults)[name]}"
-        return tuple(each.with_requirement(requires) for each in (error, found.failed[-1]))
-
-    def narrow(self, first: TrialOutcome, ranks: Sequence[TrialOutcome]) -> tuple[TrialOutcome, ...]:
-        """The runs that show that a variadic dim has to be one axis, though the claims leave that open.
-
-        Of two axes, and for two assignments of sizes: that there are none is nothing that callers are likely to try.
-        What runs with none alone may need sizes of its axes that nobody says.
-        """
-        two = next((outcome for outcome in ranks if outcome.trial.rank == _SEVERAL), None)
-        if not self._accuses or self._entry.origin == "seen" or two is None or not self._call_spec.certain:
-            return ()
-        if first.trial.rank != 1 or first.trial.substitution.ties or first.has_invented() or two.bound_call is None:
-            return ()
-        if two.bound_call.shared:  # the model's arrays decide
-            return ()
-        varied = dataclasses.replace(two.trial, variant=1, invention=int(self._further.has_other_integers(two)))
-        failed = [two, self._attempts.run_if_possible(varied)]
-        shown = [each for each in failed if each is not None and each.failure is not None]
-        if len(shown) < len(failed) or {each.failure.kind for each in shown if each.failure} != {"shape"}:
-            return ()
-        if len({each.place for each in shown}) > 1 or not two.place[0] or any(each.has_invented() for each in shown):
-            return ()
-        if unpacks(two):  # the code says how many there are
-            return ()
-        if self._follows_length(two) or self._takes_sequences(two):
-            return ()
-        none = self._attempts.run_if_possible(dataclasses.replace(first.trial, rank=0))
-        most = "at most one axis" if none is not None and none.ok else "one axis"
-        requires = f"{' and '.join(self._call_spec.signature.variadics())} is {most}"
-        return tuple(each.with_requirement(requires) for each in shown)
-
-    def _takes_sequences(self, outcome: TrialOutcome) -> bool:
-        """Whether a constructor was given one number for what may be one for each axis: `kernel: int | Sequence[int]`.
-
-        As many axes as that has an array may have.
-        """
-        owner = owner_of(self._call_spec.signature.function)
-        call = outcome.bound_call
-        names = call.integers.keys() - call.arguments if owner is not None and call is not None else ()
-        return any(_admits_sequence(annotation_of(owner, name, MISSING)) for name in names if owner is not None)
-
-    def narrow_to_none(self, first: TrialOutcome) -> tuple[TrialOutcome, ...]:
-        """The runs that show that a variadic dim must have no axes at all, though the claims give it a name.
-
-        Three dots in front of the dims of an array (`[..., d]`) that are those of another one, too, are as good as a
-        name. Otherwise they may say that nobody has counted: see `runs_without_axes_alone`.
-        """
-        has_name = self._has_named_variadics() or self._call_spec.signature.shares_leading_axes()
-        failed = self._with_axes(first) if has_name else ()
-        if not failed:
-            return ()
-        is_for_one_vector = bool(self._sizes.explanations.contracted) and not self._has_named_variadics()
-        if is_for_one_vector or self._follows_length(failed[0]):
-            return ()
-        further = self._sizes.under_any_tie(SearchResult(failed=(failed[0],)))
-        # That an axis of `...` may have the size of another one by chance excuses nothing; that of another `...` does.
-        ties = {tie for each in further.tied for tie in each.trial.substitution.ties}
-        are_open = all(self._call_spec.signature.is_nobodys(text) for _, text in ties)
-        by_chance = bool(ties) and {name for name, _ in ties}.issubset(UNNAMED) and not are_open
-        if (further.tied and further.requires is None and not by_chance) or self._attempts.is_exhausted():
-            return ()
-        requires = f"{' and '.join(self._call_spec.signature.variadics())} has no axes"
-        if further.requires is not None:
-            if self._call_spec.signature.has_variadic_features():  # `*shape`, which broadcasts with what the code has
-                return ()
-            requires += f", or {further.requires.subject} = {further.requires.value}"
-        return tuple(each.with_requirement(requires) for each in failed[:2])
-
-    def runs_without_axes_alone(self, first: TrialOutcome) -> bool:
-        """Whether what is written as `...` must have no axes, so that a run shows nothing of arrays that have some."""
-        variadics = self._call_spec.signature.variadics()
-        has_name = self._has_named_variadics() or self._call_spec.signature.shares_leading_axes()
-        return bool(variadics) and not has_name and bool(self._with_axes(first))
-
-    def _with_axes(self, first: TrialOutcome) -> Sequence[TrialOutcome]:
-        """The runs that show that nothing fits with one axis and with two, where a run had none, if they show that.
-
-        Unless one axis has a size that nothing explains, such as that of another axis.
-        """
-        if not self._accuses or self._entry.origin == "seen" or not self._call_spec.certain:
-            return ()
-        if first.trial.rank or first.has_invented():
-            return ()
-        several = ((1, 0), (1, 1), (1, DIVISIBLE), (1, SQUARES), (_SEVERAL, 0))
-        trials = (dataclasses.replace(first.trial, rank=rank, variant=variant) for rank, variant in several)
-        shown = (self._attempts.run_if_possible(trial) for trial in trials)
-        failed = [each for each in shown if each is not None and _is_shape_error(each) and not each.has_invented()]
-        if len(failed) < len(several) or not failed[0].place[0] or failed[0].place != failed[1].place:
-            return ()
-        if any(map(unpacks, failed)):
-            return ()
-        if any(each.bound_call is None or each.bound_call.shared for each in failed):
-            return ()
-        return failed
-
 
 def _of_even_sizes(found: SearchResult) -> SearchResult:
     """What failed with sizes whose divisions come out even, if all of it came further than where others do not.
@@ -599,7 +486,7 @@ def _of_even_sizes(found: SearchResult) -> SearchResult:
     """
     uneven = [o for o in found.failed if o.failure is not None and says_division(o.failure.message)]
     even = tuple(o for o in found.failed if o not in uneven)
-    if not uneven or len(even) < _LEAST_FAILURES:
+    if not uneven or len(even) < LEAST_FAILURES:
         return found
     goes_on = all(_ends_behind(o, other) for o in even for other in uneven)
     return dataclasses.replace(found, failed=even) if goes_on else found
@@ -611,7 +498,8 @@ def _ends_behind(outcome: TrialOutcome, other: TrialOutcome) -> bool:
     return outcome.depth > other.depth or (outcome.depth == other.depth and file == other_file and line > other_line)
 
 
-def _is_shape_error(outcome: TrialOutcome) -> bool:
+def is_shape_error(outcome: TrialOutcome) -> bool:
+    """Whether a run ended in one."""
     return outcome.failure is not None and outcome.failure.kind == "shape"
 
 
@@ -623,7 +511,7 @@ def _comes_as_far(other: TrialOutcome, error: TrialOutcome) -> bool:
 def _has_same_words(one: TrialOutcome, other: TrialOutcome) -> bool:
     """Whether two runs ended on one line with the same words, sizes included."""
     messages = {each.failure.message for each in (one, other) if each.failure is not None}
-    return one.place == other.place and _is_shape_error(one) and len(messages) == 1
+    return one.place == other.place and is_shape_error(one) and len(messages) == 1
 
 
 def _is_same_error(one: TrialOutcome, other: TrialOutcome) -> bool:
@@ -647,10 +535,3 @@ def _annotated_names(function: Callable[..., object] | None) -> set[str]:
     raw["return"] = signature.return_annotation
     found = (array_type(annotation_of(function, name, each)) for name, each in raw.items())
     return {name for each in found if each is not None for name in parse_spec(each.shape).names()}
-
-
-def _admits_sequence(annotation: object) -> bool:
-    """Whether an annotation is a union of an integer and of what holds several."""
-    members = typing.get_args(annotation)
-    origins = [typing.get_origin(each) or each for each in members]
-    return int in members and any(isinstance(each, type) and issubclass(each, Iterable) for each in origins)

@@ -56,6 +56,7 @@ from shapecheck.evaluate.search.further_runs import (
     with_usual_length,
 )
 from shapecheck.evaluate.search.made_functions import made_functions
+from shapecheck.evaluate.search.narrower_code import NarrowerCode
 from shapecheck.evaluate.search.refused_shapes import RefusedShape, find_refused
 from shapecheck.evaluate.search.size_search import SizeSearch, says_division, says_order
 from shapecheck.evaluate.search.tied_errors import TiedErrors, is_further, without_doubt
@@ -89,6 +90,9 @@ class EntrySearch:
         self._sizes = SizeSearch(call_spec, self.attempts, own)
         self._further = FurtherRuns(call_spec, self.attempts, self._sizes, accuses=self._accuses)
         self._errors = CodeErrors(entry, call_spec, self.attempts, self._sizes, self._further, accuses=self._accuses)
+        self._narrower = NarrowerCode(
+            entry, call_spec, self.attempts, self._sizes, self._further, self._errors, accuses=self._accuses
+        )
         self._tied = TiedErrors(
             entry, call_spec, self.attempts, self._sizes, self._further, self._errors, accuses=self._accuses
         )
@@ -304,10 +308,10 @@ class EntrySearch:
         for outcome in (first, *ranks):
             sized += self._further.as_built(outcome) if outcome.ok else ()
         for name, found in self._further.other_defaults(first):
-            others += found.ok or self._errors.narrow_default(name, found)
-        narrow = self._errors.narrow(first, ranks) or self._errors.narrow_to_none(first)
+            others += found.ok or self._narrower.narrow_default(name, found)
+        narrow = self._narrower.narrow(first, ranks) or self._narrower.narrow_to_none(first)
         narrow = (*narrow, *self._errors_over_none(first))
-        if self._errors.runs_without_axes_alone(first):
+        if self._narrower.runs_without_axes_alone(first):
             none = Assumption("rank", "...", NO_AXES, "written")
             symbolic, runs = ([_add_assumption(each, none) for each in some] for some in (symbolic, runs))
         shown = (*symbolic, *runs, *sized, *others, *narrow)

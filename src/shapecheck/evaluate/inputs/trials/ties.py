@@ -122,6 +122,11 @@ class CallSignature:
         names = (dim.name if isinstance(dim, VariadicDim) else "dim" for dim in open_dims)
         return any(name.startswith(each) and name[len(each) :].isdigit() for each in names)
 
+    def has_named_variadics(self) -> bool:
+        """Whether it has variadic dims, and all of them have names: `*batch`, and no `...`."""
+        variadics = self.variadics()
+        return bool(variadics) and all(each.startswith("*") for each in variadics)
+
     def variadics(self) -> tuple[str, ...]:
         """The variadic dims of its arrays, as claims write them: `*batch`, `...`."""
         dims = (dim for array in self.arrays for dim in parse_spec(array.spec).dims if is_variadic(dim))
